@@ -1,0 +1,28 @@
+//! The vocabulary: what happened, what is allowed, what is owed, what is reported.
+//!
+//! Everything here is a plain value. There is no I/O, no clock, no async and no terminal in this
+//! module; ids and times come in as parameters. An invariant of the delegation contract is a
+//! constructor here, never a comment somewhere else.
+//!
+//! Reading order: [`ids`], [`message`], [`history`], [`usage`], [`budget`], [`ledger`],
+//! [`context_store`], [`role`], [`scope`], [`violation`], [`grant`], [`contract`], [`report`],
+//! [`event`], [`command`].
+
+pub mod budget;
+pub mod command;
+pub mod context_store;
+pub mod contract;
+pub mod event;
+pub mod grant;
+pub mod hash;
+pub mod history;
+pub mod ids;
+pub mod ledger;
+pub mod message;
+pub mod report;
+pub mod request;
+pub mod role;
+pub mod scope;
+pub mod spending;
+pub mod usage;
+pub mod violation;

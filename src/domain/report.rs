@@ -1,0 +1,380 @@
+//! How a run ended, and what a parent gets to know about it. The runtime writes reports; a child
+//! only supplies claims.
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use super::budget::Dimension;
+use super::ids::{RunId, TaskId};
+use super::usage::{MicroUsd, Usage};
+use super::violation::{Code, Violation};
+
+/// The outcome in one word.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Status {
+    /// The run ended its loop by itself, before its wrap-up turn.
+    Completed,
+    /// A dimension of its budget ran out.
+    BudgetExhausted,
+    /// Somebody or something cancelled it.
+    Cancelled,
+    /// Its contract was refused, or a policy denied a call of a headless parent.
+    Blocked,
+    /// The provider or this program failed.
+    Failed,
+    /// Its answer breaks its contract.
+    InvalidResult,
+}
+
+impl Status {
+    /// The word as written in files.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Completed => "completed",
+            Self::BudgetExhausted => "budget_exhausted",
+            Self::Cancelled => "cancelled",
+            Self::Blocked => "blocked",
+            Self::Failed => "failed",
+            Self::InvalidResult => "invalid_result",
+        }
+    }
+}
+
+/// What ran out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Exhausted {
+    /// Turns of the run.
+    Turns,
+    /// Prompt tokens.
+    InputTokens,
+    /// Generated tokens.
+    OutputTokens,
+    /// Tool calls.
+    ToolCalls,
+    /// Money.
+    CostUsd,
+    /// Running time.
+    Duration,
+    /// The turns of all descendants of the parent run.
+    TotalTurns,
+    /// Patience with a run that repeats itself.
+    Repeats,
+}
+
+impl From<Dimension> for Exhausted {
+    fn from(dimension: Dimension) -> Self {
+        match dimension {
+            Dimension::Turns => Self::Turns,
+            Dimension::InputTokens => Self::InputTokens,
+            Dimension::OutputTokens => Self::OutputTokens,
+            Dimension::ToolCalls => Self::ToolCalls,
+            Dimension::CostUsd => Self::CostUsd,
+            Dimension::Duration => Self::Duration,
+        }
+    }
+}
+
+/// Who cancelled.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum By {
+    /// The person at the keyboard.
+    User,
+    /// The parent run, by ending.
+    Parent,
+    /// An ancestor's budget.
+    Budget,
+    /// The program's own end, or `--timeout`.
+    Shutdown,
+}
+
+/// How a run ended, with exactly the details that its status has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ending {
+    /// By itself.
+    Completed,
+    /// A dimension ran out.
+    Exhausted(Exhausted),
+    /// One request used more than was left, which took the run below zero.
+    Overrun(Dimension),
+    /// Cancelled.
+    Cancelled(By),
+    /// The session's `--timeout` passed.
+    TimedOut,
+    /// Refused before it started, or a call of a headless parent was denied.
+    Blocked(Code),
+    /// Failed.
+    Failed(Code),
+    /// The answer breaks the contract.
+    Invalid,
+}
+
+impl Ending {
+    /// The outcome in one word.
+    pub fn status(self) -> Status {
+        match self {
+            Self::Completed => Status::Completed,
+            Self::Exhausted(_) | Self::Overrun(_) => Status::BudgetExhausted,
+            Self::Cancelled(_) | Self::TimedOut => Status::Cancelled,
+            Self::Blocked(Code::Cancelled) => Status::Cancelled,
+            Self::Blocked(_) => Status::Blocked,
+            Self::Failed(_) => Status::Failed,
+            Self::Invalid => Status::InvalidResult,
+        }
+    }
+
+    /// The reason code; none for a completed run.
+    pub fn code(self) -> Option<Code> {
+        match self {
+            Self::Completed => None,
+            Self::Exhausted(Exhausted::Duration) | Self::TimedOut => Some(Code::Timeout),
+            Self::Exhausted(Exhausted::Repeats) => Some(Code::LoopDetected),
+            Self::Exhausted(_) => Some(Code::BudgetExhausted),
+            Self::Overrun(_) => Some(Code::UsageExceeded),
+            Self::Cancelled(_) => Some(Code::Cancelled),
+            Self::Blocked(code) | Self::Failed(code) => Some(code),
+            Self::Invalid => Some(Code::InvalidResult),
+        }
+    }
+
+    /// What ran out, for an exhausted run.
+    pub fn dimension(self) -> Option<Exhausted> {
+        match self {
+            Self::Exhausted(dimension) => Some(dimension),
+            Self::Overrun(dimension) => Some(dimension.into()),
+            Self::Completed
+            | Self::Cancelled(_)
+            | Self::TimedOut
+            | Self::Blocked(_)
+            | Self::Failed(_)
+            | Self::Invalid => None,
+        }
+    }
+
+    /// Who cancelled, for a cancelled run.
+    pub fn by(self) -> Option<By> {
+        match self {
+            Self::Cancelled(by) => Some(by),
+            Self::TimedOut => Some(By::Shutdown),
+            Self::Completed
+            | Self::Exhausted(_)
+            | Self::Overrun(_)
+            | Self::Blocked(_)
+            | Self::Failed(_)
+            | Self::Invalid => None,
+        }
+    }
+
+    /// One sentence on how a parent should take this outcome.
+    pub fn next(self) -> &'static str {
+        match self.status() {
+            Status::Completed => {
+                "Done; its evidence marked verified was really shown to the child."
+            }
+            Status::BudgetExhausted => {
+                "Unfinished: take this as a lead, and narrow or split the task before asking again."
+            }
+            Status::Cancelled => {
+                "Cancelled: do not retry it by yourself; go on without it or ask the user."
+            }
+            Status::Blocked => "Refused before it started: ask for less, or ask the user.",
+            Status::Failed => "Failed for outside reasons: it may be tried again once.",
+            Status::InvalidResult => "Its answer broke its contract: do not rely on it.",
+        }
+    }
+}
+
+/// The kinds of doubt that the runtime attaches to a report.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+pub enum WarningCode {
+    /// The answer was no JSON of the asked-for form.
+    Unstructured,
+    /// There was no text at all.
+    NoText,
+    /// The child used no tool.
+    NoToolsUsed,
+    /// A cited file or folder does not exist.
+    EvidenceMissing,
+    /// A cited place was never shown to the child.
+    EvidenceNotRead,
+    /// A cited line is outside the file.
+    EvidenceLine,
+    /// A cited path is outside the child's scope.
+    EvidenceScope,
+    /// A cited place was seen only through a shell command.
+    EvidenceViaBash,
+    /// A change was claimed that did not happen.
+    ClaimedUnchanged,
+    /// A change happened that was not claimed.
+    ChangedUnclaimed,
+    /// Passing tests were claimed without a run.
+    TestsNotRun,
+    /// A call was refused.
+    CallRefused,
+    /// A field of the answer was unknown or ill-typed and was dropped.
+    FieldDropped,
+    /// Something was cut to fit.
+    Cut,
+    /// The child did not complete.
+    Unfinished,
+    /// The child itself said so.
+    Claimed,
+}
+
+/// A doubt, in a word and in words.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Warning {
+    /// The kind.
+    pub code: WarningCode,
+    /// The words.
+    pub text: String,
+}
+
+impl Warning {
+    /// A doubt.
+    pub fn new(code: WarningCode, text: impl Into<String>) -> Self {
+        Self { code, text: text.into() }
+    }
+}
+
+/// A place that the child bases its answer on.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Evidence {
+    /// From the workspace's root.
+    pub path: String,
+    /// From 1.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub line: Option<u64>,
+    /// Why it matters, in the child's words.
+    pub reason: String,
+    /// True if the runtime showed this place to the child.
+    pub verified: bool,
+}
+
+/// What one attempt used.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Spent {
+    /// All prompt tokens.
+    pub input_tokens: u64,
+    /// All generated tokens.
+    pub output_tokens: u64,
+    /// Calls asked for.
+    pub tool_calls: u64,
+    /// Running time.
+    pub duration_ms: u64,
+    /// Money; `None` while the price is unknown.
+    pub cost_usd: Option<MicroUsd>,
+}
+
+impl Spent {
+    /// The tokens and money of `usage` beside counted calls and time.
+    pub fn new(usage: &Usage, tool_calls: u64, duration_ms: u64) -> Self {
+        Self {
+            input_tokens: usage.input_tokens,
+            output_tokens: usage.output_tokens,
+            tool_calls,
+            duration_ms,
+            cost_usd: usage.cost_usd,
+        }
+    }
+}
+
+/// All that a parent gets of a child. Its fields are in the order of the file format.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Report {
+    /// The task; none for a refusal.
+    pub task_id: Option<TaskId>,
+    /// The attempt, from 1; none for a refusal.
+    pub attempt: Option<u32>,
+    /// The outcome in one word.
+    pub status: Status,
+    /// The reason code; none for a completed task.
+    pub code: Option<Code>,
+    /// What ran out.
+    pub dimension: Option<Exhausted>,
+    /// Who cancelled.
+    pub by: Option<By>,
+    /// The child's claim, or the runtime's words where there is none.
+    pub summary: String,
+    /// Cited places, each checked.
+    pub evidence: Vec<Evidence>,
+    /// The role's own fields.
+    #[serde(flatten)]
+    pub fields: Map<String, Value>,
+    /// Doubts.
+    pub warnings: Vec<Warning>,
+    /// The broken rules of a refusal.
+    pub violations: Vec<Violation>,
+    /// What changed in the workspace, by the runtime's own measure.
+    pub changed_paths: Vec<String>,
+    /// Model requests made.
+    pub turns: u32,
+    /// What it used.
+    pub usage: Spent,
+    /// How to take this outcome.
+    pub next: String,
+    /// The name of its trace; none for a refusal.
+    pub trace: Option<RunId>,
+}
+
+impl Report {
+    /// The size that a report may have as JSON, in bytes.
+    pub const MAX_BYTES: usize = 8 * 1024;
+
+    /// The same report with the summary, then the longest lists, cut until it fits into
+    /// [`Self::MAX_BYTES`]; a cut is made on a character boundary and said.
+    #[must_use]
+    pub fn capped(mut self) -> Self {
+        let excess = |report: &Self| report.to_json().len().saturating_sub(Self::MAX_BYTES);
+        if excess(&self) == 0 {
+            return self;
+        }
+        self.warnings.push(Warning::new(
+            WarningCode::Cut,
+            "the report was cut to 8 KiB; the trace has the whole",
+        ));
+        // A kilobyte of the summary is worth more than the tail of any list.
+        while excess(&self) > 0 {
+            let summary_bytes = serde_json::to_string(&self.summary).map_or(0, |text| text.len());
+            if summary_bytes > 1_024 {
+                let keep = self.summary.len().saturating_sub(excess(&self).max(16));
+                let most = self.summary.len() * 15 / 16;
+                cut_text(&mut self.summary, keep.min(most));
+            } else if !self.fields.is_empty() {
+                self.fields.clear();
+            } else if self.evidence.pop().is_none()
+                && self.changed_paths.pop().is_none()
+                && !drop_first_claim(&mut self.warnings)
+                && self.violations.pop().is_none()
+            {
+                break;
+            }
+        }
+        self
+    }
+
+    /// The report as the parent reads it.
+    pub fn to_json(&self) -> String {
+        serde_json::to_string(self).unwrap_or_else(|error| format!("(no report: {error})"))
+    }
+}
+
+const CUT_MARK: &str = " … (cut)";
+
+fn cut_text(text: &mut String, keep: usize) {
+    let body = text.strip_suffix(CUT_MARK).unwrap_or(text).len();
+    let mut end = keep.saturating_sub(CUT_MARK.len()).min(body);
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    text.truncate(end);
+    text.push_str(CUT_MARK);
+}
+
+fn drop_first_claim(warnings: &mut Vec<Warning>) -> bool {
+    let removable = warnings.iter().position(|warning| warning.code != WarningCode::Cut);
+    removable.map(|index| warnings.remove(index)).is_some()
+}

@@ -1,0 +1,97 @@
+//! Path scopes: which part of the workspace a run may touch, compared by path components.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+/// Why a text is no scope.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ScopeError {
+    /// Blank.
+    #[error("a path scope may not be blank; the whole workspace is written `.`")]
+    Blank,
+    /// Not relative.
+    #[error("a path scope is relative to the workspace, `{0}` is absolute")]
+    Absolute(String),
+    /// Upwards.
+    #[error("a path scope may not contain `..`: `{0}`")]
+    Parent(String),
+    /// A pattern that is not understood.
+    #[error("only `dir`, `dir/**` and a file's path are understood as scopes, not `{0}`")]
+    Pattern(String),
+    /// A byte that no path holds.
+    #[error("a path scope may not contain control characters")]
+    Control,
+}
+
+/// A subtree of the workspace, or one file: `src` and `src/**` are the same scope, `.` is all.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct PathScope {
+    components: Vec<String>,
+}
+
+impl PathScope {
+    /// The whole workspace.
+    pub fn all() -> Self {
+        Self { components: Vec::new() }
+    }
+
+    /// Reads `src`, `src/**`, `a/b.txt`, `.` or `**`.
+    pub fn parse(text: &str) -> Result<Self, ScopeError> {
+        if text.trim().is_empty() {
+            return Err(ScopeError::Blank);
+        }
+        if text.chars().any(char::is_control) {
+            return Err(ScopeError::Control);
+        }
+        if text.starts_with(['/', '\\']) {
+            return Err(ScopeError::Absolute(text.to_owned()));
+        }
+        let tree = text.strip_suffix("**").filter(|rest| rest.is_empty() || rest.ends_with('/'));
+        let mut components = Vec::new();
+        for part in tree.unwrap_or(text).split('/') {
+            match part {
+                "" | "." => {}
+                ".." => return Err(ScopeError::Parent(text.to_owned())),
+                part if part.contains(['*', '?', '[', '{']) => {
+                    return Err(ScopeError::Pattern(text.to_owned()));
+                }
+                part => components.push(part.to_owned()),
+            }
+        }
+        Ok(Self { components })
+    }
+
+    /// The names from the workspace's root down; empty for the whole workspace.
+    pub fn components(&self) -> &[String] {
+        &self.components
+    }
+
+    /// True if everything in `other` is also in this scope.
+    pub fn contains(&self, other: &Self) -> bool {
+        other.components.starts_with(&self.components)
+    }
+}
+
+impl fmt::Display for PathScope {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.components.is_empty() {
+            return f.write_str(".");
+        }
+        f.write_str(&self.components.join("/"))
+    }
+}
+
+impl TryFrom<String> for PathScope {
+    type Error = ScopeError;
+    fn try_from(text: String) -> Result<Self, Self::Error> {
+        Self::parse(&text)
+    }
+}
+
+impl From<PathScope> for String {
+    fn from(scope: PathScope) -> Self {
+        scope.to_string()
+    }
+}

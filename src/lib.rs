@@ -1,0 +1,5 @@
+//! offshoot, a terminal agent whose delegations can be watched, bounded and cancelled.
+pub mod domain;
+pub mod provider;
+pub mod tool;
+pub mod workspace;

@@ -1,0 +1,142 @@
+//! The wires: how a neutral request becomes a model's answer. A provider knows nothing of runs,
+//! budgets or screens; dropping its stream closes the connection.
+
+use std::pin::Pin;
+use std::sync::Arc;
+
+use futures_util::Stream;
+use serde_json::Value;
+
+use crate::domain::ids::RunId;
+use crate::domain::message::{Message, StopReason, ToolCall};
+use crate::domain::usage::{Prices, Usage};
+
+/// Who answers, and what it costs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Identity {
+    /// `offline`, `script`, `openai`.
+    pub provider: String,
+    /// The model's name.
+    pub model: String,
+    /// The host that requests go to; `None` if nothing leaves this process.
+    pub host: Option<String>,
+    /// True if no byte of a request leaves this machine.
+    pub local: bool,
+    /// What it charges; `None` if unknown.
+    pub prices: Option<Prices>,
+    /// Output tokens that one request may ask for at most.
+    pub max_output_tokens: u64,
+    /// True if there is a language model behind it.
+    pub is_language_model: bool,
+}
+
+/// A tool as a model sees it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ToolSchema {
+    /// Its name.
+    pub name: String,
+    /// What it is for.
+    pub description: String,
+    /// Its parameters as a JSON schema.
+    pub parameters: Value,
+}
+
+/// Whether the model may or must call tools.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ToolChoice {
+    /// As it likes.
+    Auto,
+    /// Not at all; the tools stay defined.
+    None,
+    /// This one.
+    Named(String),
+}
+
+/// One model request in the neutral form.
+#[derive(Debug, Clone)]
+pub struct Request {
+    /// The run that asks: for scripted models and logs, never sent over a wire.
+    pub run: RunId,
+    /// The run's depth, 0 for a parent; never sent over a wire.
+    pub depth: u32,
+    /// The system prompt.
+    pub system: Arc<str>,
+    /// The tools it may call.
+    pub tools: Arc<[ToolSchema]>,
+    /// Whether it may call them.
+    pub tool_choice: ToolChoice,
+    /// The conversation.
+    pub messages: Vec<Arc<Message>>,
+    /// Output tokens at most.
+    pub max_tokens: u64,
+    /// Sampling temperature, where the contract sets one.
+    pub temperature: Option<f64>,
+}
+
+/// A piece of an answer, in wire order.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Chunk {
+    /// More text.
+    Text(String),
+    /// More reasoning.
+    Reasoning(String),
+    /// The seal of the reasoning block that just ended.
+    Signature(String),
+    /// A sealed reasoning block.
+    Redacted(String),
+    /// A whole call.
+    ToolCall(ToolCall),
+    /// What the request has used so far; a later one replaces an earlier one.
+    Usage(Usage),
+    /// Why the model stopped. A stream that ends without this one was cut.
+    Stop(StopReason),
+}
+
+/// Why there is no answer, or only a part of one.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ProviderError {
+    /// The server could not be reached.
+    #[error("cannot reach {host}: {detail}; is the server running and the base URL right?")]
+    Unreachable {
+        /// Which.
+        host: String,
+        /// What the network said.
+        detail: String,
+    },
+    /// The server answered with an error.
+    #[error("{host} answered {status}: {detail}")]
+    Status {
+        /// Which.
+        host: String,
+        /// The HTTP status.
+        status: u16,
+        /// Its words, shortened.
+        detail: String,
+    },
+    /// The answer broke off or made no sense.
+    #[error("the answer of {host} broke off: {detail}")]
+    Broken {
+        /// Which.
+        host: String,
+        /// What was wrong.
+        detail: String,
+    },
+    /// A scripted model cannot go on.
+    #[error("{0}")]
+    Script(String),
+    /// This machine lacks something the connection needs.
+    #[error("{0}")]
+    Setup(String),
+}
+
+/// The pieces of one answer. Dropping it ends the request.
+pub type ChunkStream = Pin<Box<dyn Stream<Item = Result<Chunk, ProviderError>> + Send>>;
+
+/// Something that answers requests.
+pub trait Provider: Send + Sync {
+    /// Who answers, and what it costs.
+    fn identity(&self) -> &Identity;
+
+    /// Starts a request. Nothing is sent before the stream is polled.
+    fn stream(&self, request: Request) -> ChunkStream;
+}
