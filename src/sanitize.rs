@@ -178,7 +178,10 @@ mod tests {
 
     #[test]
     fn hidden_and_reordering_characters_are_seen() {
-        assert_eq!(block("a\u{202e}b\u{0}c\u{200b}d\u{7f}"), "a\u{fffd}b\u{fffd}c\u{fffd}d\u{fffd}");
+        assert_eq!(
+            block("a\u{202e}b\u{0}c\u{200b}d\u{7f}"),
+            "a\u{fffd}b\u{fffd}c\u{fffd}d\u{fffd}"
+        );
     }
 
     #[test]
