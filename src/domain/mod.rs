@@ -6,13 +6,14 @@
 //!
 //! Reading order: [`ids`], [`message`], [`history`], [`usage`], [`budget`], [`ledger`],
 //! [`context_store`], [`role`], [`scope`], [`violation`], [`grant`], [`contract`], [`report`],
-//! [`event`], [`command`].
+//! [`event`], [`command`], [`exit`].
 
 pub mod budget;
 pub mod command;
 pub mod context_store;
 pub mod contract;
 pub mod event;
+pub mod exit;
 pub mod grant;
 pub mod hash;
 pub mod history;
