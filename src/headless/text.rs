@@ -44,9 +44,10 @@ impl Text {
                 let name = sanitize::line(name);
                 Some(format!("{caller}{name} {}: {}", word(*failure), lines::first(output)))
             }
-            Fact::TaskQueued { description, position, .. } => {
-                Some(format!("{caller}task \"{}\" waits behind {position}", lines::first(description)))
-            }
+            Fact::TaskQueued { description, position, .. } => Some(format!(
+                "{caller}task \"{}\" waits behind {position}",
+                lines::first(description)
+            )),
             Fact::Message(message)
                 if is_parent(&event.origin)
                     && message.role == Speaker::Assistant
@@ -98,7 +99,8 @@ impl Printer for Text {
 
     fn end(&mut self, finished: Option<&RunFinished>, pages: &mut Pages) {
         let Some(finished) = finished else {
-            pages.tell("offshoot: the session ended without an answer; this is a fault of offshoot");
+            pages
+                .tell("offshoot: the session ended without an answer; this is a fault of offshoot");
             return;
         };
         if let Some(reply) = finished.reply.as_deref().filter(|reply| !reply.is_empty()) {
@@ -117,7 +119,8 @@ impl Printer for Text {
 
 fn child_end(origin: &Origin, finished: &RunFinished) -> String {
     let task = origin.task.map(|task| format!("#{} ", task.0)).unwrap_or_default();
-    let turns = if finished.turns == 1 { "1 turn".into() } else { format!("{} turns", finished.turns) };
+    let turns =
+        if finished.turns == 1 { "1 turn".into() } else { format!("{} turns", finished.turns) };
     format!("  {task}{} after {turns}", end_words(finished))
 }
 
