@@ -7,12 +7,11 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use serde::Serialize;
-
 use super::store::{Folder, RecordFile, Store};
 use super::trace::{FileName, ends, files, recorded};
-use crate::domain::event::{Event, VERSION};
+use crate::domain::event::Event;
 use crate::domain::ids::SessionId;
+use crate::domain::line;
 
 /// Why a session cannot be saved any more.
 #[derive(Debug, thiserror::Error)]
@@ -51,22 +50,6 @@ fn hint(error: &io::Error) -> &'static str {
         ResourceBusy | AlreadyExists => "end the other one or start a new session",
         _ => "choose a folder that you can write to with --session-dir",
     }
-}
-
-/// One line of a file or stream, as [`crate::domain::event::Line`] but borrowed.
-#[derive(Serialize)]
-struct LineOut<'a> {
-    v: u32,
-    seq: u64,
-    #[serde(flatten)]
-    event: &'a Event,
-}
-
-/// Writes an event as one line of JSON with its line feed, numbered `seq` by the one who writes it.
-pub fn write_line(out: &mut Vec<u8>, seq: u64, event: &Event) -> serde_json::Result<()> {
-    serde_json::to_writer(&mut *out, &LineOut { v: VERSION, seq, event })?;
-    out.push(b'\n');
-    Ok(())
 }
 
 /// The files of one session, open for writing. All its work blocks; the first error ends it.
@@ -168,7 +151,7 @@ impl Sheet {
     fn add(&mut self, event: &Event, ends: bool) -> Result<(), JournalError> {
         self.seq += 1;
         self.ended |= ends;
-        write_line(&mut self.pending, self.seq, event)
+        line::write(&mut self.pending, self.seq, event)
             .map_err(|source| JournalError::Json { id: event.id, source })
     }
 
