@@ -136,7 +136,11 @@ impl Prices {
 /// A guess at the number of tokens in a text: a quarter of its ASCII characters plus each other
 /// character, rounded up. Close enough to reserve by; usage told by the provider replaces it.
 pub fn estimate_tokens(text: &str) -> u64 {
-    let ascii = text.bytes().filter(u8::is_ascii).count() as u64;
-    let wide = text.chars().filter(|c| !c.is_ascii()).count() as u64;
+    let (mut ascii, mut wide) = (0_u64, 0_u64);
+    for byte in text.bytes() {
+        ascii += u64::from(byte < 0x80);
+        // The first byte of a longer character; the others lie between 0x80 and 0xBF.
+        wide += u64::from(byte >= 0xC0);
+    }
     ascii.div_ceil(4) + wide
 }
