@@ -11,8 +11,8 @@ use tokio::time::Instant;
 
 use crate::agent::briefing;
 use crate::agent::cancel::{CancelScope, LiveTasks};
-use crate::agent::host::{Host, Inbox, RunTree};
 use crate::agent::conclude;
+use crate::agent::host::{Host, Inbox, RunTree};
 use crate::agent::run::{Run, RunShared, run_agent};
 use crate::domain::budget::{Budget, Dimension, Limit, Preset, Totals};
 use crate::domain::command::{BudgetChoice, Command};
@@ -236,11 +236,8 @@ impl Conversation {
             pin.text.clone(),
             Sensitivity::Normal,
         );
-        let fact = Fact::ContextAdded {
-            card,
-            sensitivity: Sensitivity::Normal,
-            text: Some(pin.text),
-        };
+        let fact =
+            Fact::ContextAdded { card, sensitivity: Sensitivity::Normal, text: Some(pin.text) };
         self.tell(fact).await;
     }
 

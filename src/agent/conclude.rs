@@ -112,12 +112,10 @@ fn final_text(run: &Run, ending: Ending) -> &str {
 fn last_message_is_silent(run: &Run) -> bool {
     use crate::domain::message::{Block, Message};
     match run.history.messages().last().map(AsRef::as_ref) {
-        Some(Message::Assistant(answer)) => {
-            answer.blocks.iter().all(|block| match block {
-                Block::Text { text } => text == crate::domain::history::NO_TEXT,
-                Block::Reasoning { .. } | Block::Redacted { .. } | Block::ToolCall(_) => true,
-            })
-        }
+        Some(Message::Assistant(answer)) => answer.blocks.iter().all(|block| match block {
+            Block::Text { text } => text == crate::domain::history::NO_TEXT,
+            Block::Reasoning { .. } | Block::Redacted { .. } | Block::ToolCall(_) => true,
+        }),
         Some(Message::User { .. } | Message::Results { .. }) | None => true,
     }
 }
@@ -278,4 +276,3 @@ fn shows(shown: &Shown, path: &str, line: Option<u64>) -> bool {
         Shown::Folder { path: shown } => shown == path && line.is_none(),
     }
 }
-

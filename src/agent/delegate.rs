@@ -99,11 +99,9 @@ pub async fn run_child(parent: &Arc<RunShared>, call: &ToolCall, ticket: Ticket)
         Ok(place) => place,
         Err(ending) => return never_started(&ticket, ending),
     };
-    let issue =
-        Issue { task_id: ticket.task, attempt: 1, issued_at: (parent.host.clock)() };
-    let narrowed = with_grant(parent, Some(&ticket), |grant| {
-        Contract::narrow(grant, &ticket.request, issue)
-    });
+    let issue = Issue { task_id: ticket.task, attempt: 1, issued_at: (parent.host.clock)() };
+    let narrowed =
+        with_grant(parent, Some(&ticket), |grant| Contract::narrow(grant, &ticket.request, issue));
     let opened = narrowed.and_then(|contract| open_account(parent, contract));
     let mut end = match opened {
         Ok((contract, account)) => start(parent, call, &ticket, contract, account).await,
@@ -410,9 +408,8 @@ fn call_path(run: &RunShared) -> String {
 
 /// Whether the child of this request could only read: its role at most, or what was asked for.
 fn reads_only(request: &TaskRequest, roles: &RoleTable) -> bool {
-    let reads = |permission: Permission| {
-        matches!(permission, Permission::Read | Permission::Delegate)
-    };
+    let reads =
+        |permission: Permission| matches!(permission, Permission::Read | Permission::Delegate);
     match &request.permissions {
         Some(asked) => asked.iter().all(|name| Permission::from_name(name).is_some_and(reads)),
         None => roles
