@@ -5,6 +5,7 @@ use super::claims::{Cited, Claims, MAX_RAW_BYTES};
 use super::record::Record;
 use super::run::Run;
 use crate::domain::budget::Dimension;
+use crate::domain::event::{Receipt, RunFinished};
 use crate::domain::ledger::Left;
 use crate::domain::report::{Ending, Evidence, Report, Spent, Status, Warning, WarningCode};
 use crate::domain::role::ReportField;
@@ -47,6 +48,29 @@ pub async fn report(run: &Run, ending: Ending) -> (Ending, Report) {
         trace: Some(shared.contract.run().clone()),
     };
     (ending, report)
+}
+
+/// The event of a run's end, but for what only a parent has (its reply) or only a child has (its
+/// report).
+pub fn finished(run: &Run, ending: Ending) -> RunFinished {
+    RunFinished {
+        status: ending.status(),
+        code: ending.code(),
+        dimension: ending.dimension(),
+        by: ending.by(),
+        turns: run.record.turns,
+        usage: run.record.usage,
+        usage_total: run.record.usage_total,
+        reply: None,
+        report: None,
+        changed: Vec::new(),
+        contract_sha256: run.shared.contract.sha256(),
+        report_sha256: None,
+        receipt: (ending.status() == Status::Cancelled).then(|| Receipt {
+            connections_closed: run.record.connections_closed,
+            ..Receipt::default()
+        }),
+    }
 }
 
 /// What to ask a child that wants to end without a field that its role requires: once, and only

@@ -14,7 +14,7 @@ use super::run::{Run, RunShared, run_agent};
 use super::{briefing, conclude};
 use crate::domain::context_store::{ContextStore, Sensitivity, SnippetKind};
 use crate::domain::contract::{Contract, Issue};
-use crate::domain::event::{Fact, Failure, Origin, Receipt, RunFinished};
+use crate::domain::event::{Fact, Failure, MessageFact, Origin, RunFinished};
 use crate::domain::grant::Grant;
 use crate::domain::hash::Sha;
 use crate::domain::history::History;
@@ -190,7 +190,7 @@ async fn begin(run: &mut Run) -> Ending {
     if let Err(error) = run.history.ask(message.clone()) {
         return run.internal(&error);
     }
-    let fact = Fact::Message(crate::domain::event::MessageFact::user(message));
+    let fact = Fact::Message(MessageFact::user(message));
     run.shared.emit(fact).await;
     Box::pin(run_agent(run)).await
 }
@@ -203,26 +203,12 @@ async fn finish(parent: &RunShared, ticket: &Ticket, run: Run, ending: Ending) -
         report.next = format!("{} It can be given to another task as `{key}`.", report.next);
     }
     let report = report.capped();
-    let receipt = (report.status == Status::Cancelled).then(|| Receipt {
-        connections_closed: run.record.connections_closed,
-        ..Receipt::default()
-    });
     let json = report.to_json();
     child
         .emit(Fact::RunFinished(Box::new(RunFinished {
-            status: report.status,
-            code: report.code,
-            dimension: report.dimension,
-            by: report.by,
-            turns: run.record.turns,
-            usage: run.record.usage,
-            usage_total: run.record.usage_total,
-            reply: None,
             report: Some(report.clone()),
-            changed: Vec::new(),
-            contract_sha256: child.contract.sha256(),
             report_sha256: Some(Sha::of(&json)),
-            receipt,
+            ..conclude::finished(&run, ending)
         })))
         .await;
     if parent.contract.depth() == 0 {
