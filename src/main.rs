@@ -48,10 +48,8 @@ fn run(settings: Settings) -> Exit {
         Ok(config) => config,
         Err(error) => return fail(json, error.exit(), &error.to_string()),
     };
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .worker_threads(WORKERS)
-        .enable_all()
-        .build();
+    let runtime =
+        tokio::runtime::Builder::new_multi_thread().worker_threads(WORKERS).enable_all().build();
     match runtime {
         Ok(runtime) => runtime.block_on(converse(settings, config)),
         Err(error) => fail(json, Exit::Failed, &format!("cannot start the async runtime: {error}")),

@@ -19,7 +19,7 @@ use crate::domain::ledger::Left;
 use crate::domain::message::{ToolCall, ToolResult};
 use crate::domain::report::{Ending, Exhausted, Report};
 use crate::domain::usage::{Usage, estimate_tokens};
-use crate::tool::guard::{self, Admitted, Allowance, RefusalKind};
+use crate::tool::guard::{self, Admitted, RefusalKind};
 use crate::tool::{Shown, Tool, ToolContext, ToolOutput, excerpt};
 
 /// How long a tool may take to end after a cancel before it is left behind.
@@ -145,9 +145,7 @@ async fn admit_all(run: &mut Run, calls: &[ToolCall]) -> Vec<Planned> {
 
 async fn admit(run: &mut Run, call: &ToolCall) -> Planned {
     let shared = Arc::clone(&run.shared);
-    let allowance =
-        Allowance { tools: shared.contract.tools(), permissions: shared.contract.permissions() };
-    match guard::admit(&shared.host.toolbox, allowance, call) {
+    match guard::admit(&shared.host.toolbox, &shared.contract, call) {
         Ok(Admitted::Tool { tool, arguments }) => Planned::Tool { tool, arguments },
         Ok(Admitted::Task(request)) => match delegate::admit(&shared, &call.call, request).await {
             Ok(ticket) => Planned::Task(Box::new(ticket)),
