@@ -11,7 +11,8 @@ use crate::domain::report::{Ending, Evidence, Report, Spent, Status, Warning, Wa
 use crate::domain::role::ReportField;
 use crate::domain::scope::PathScope;
 use crate::tool::Shown;
-use crate::workspace::{Existence, Workspace};
+use crate::workspace::Workspace;
+use crate::workspace::existence::Existence;
 
 /// Calls that a salvaged report lists.
 const LISTED_CALLS: usize = 20;

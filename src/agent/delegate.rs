@@ -36,7 +36,7 @@ pub struct Ticket {
     /// True if the child may run beside others.
     pub reads_only: bool,
     /// Forgets the task when it ends.
-    live: LiveTask,
+    _live: LiveTask,
     sibling: Sibling,
 }
 
@@ -74,7 +74,7 @@ pub async fn admit(
         task,
         reads_only: reads_only(&request, &parent.tree.roles),
         request,
-        live: parent.host.live.enter(task, scope.clone()),
+        _live: parent.host.live.enter(task, scope.clone()),
         sibling: Sibling { parent: Arc::clone(parent), fingerprint },
         scope,
     })
@@ -347,11 +347,14 @@ fn with_grant<T>(
         // The task itself is among the live ones; it is no duplicate of itself.
         siblings.retain(|sha| *sha != ticket.sibling.fingerprint);
     }
+    // Nor does it stand in its own way: its delegation was counted when it was admitted.
+    let counted = u32::from(own.is_some());
     let (remaining, totals, delegations, descendant_turns) = {
         let mut ledger = parent.tree.ledger();
         ledger.set_elapsed_ms(parent.account, parent.elapsed_ms());
         let left = ledger.left_all(parent.account);
-        (left, ledger.totals(), ledger.delegations(), ledger.descendant_turns())
+        let others = ledger.delegations().saturating_sub(counted);
+        (left, ledger.totals(), others, ledger.descendant_turns())
     };
     let inherited;
     let session_store;
@@ -359,7 +362,7 @@ fn with_grant<T>(
         session_store = host.store();
         &session_store
     } else {
-        inherited = parent.contract.context_store();
+        inherited = ContextStore::of(parent.contract.context());
         &inherited
     };
     look(&Grant {

@@ -147,7 +147,7 @@ async fn admit(run: &mut Run, call: &ToolCall) -> Planned {
     let shared = Arc::clone(&run.shared);
     match guard::admit(&shared.host.toolbox, &shared.contract, call) {
         Ok(Admitted::Tool { tool, arguments }) => Planned::Tool { tool, arguments },
-        Ok(Admitted::Task(request)) => match delegate::admit(&shared, &call.call, *request).await {
+        Ok(Admitted::Task(request)) => match delegate::admit(&shared, &call.call, request).await {
             Ok(ticket) => Planned::Task(Box::new(ticket)),
             Err(end) => {
                 run.record.refused.push(call.name.clone());

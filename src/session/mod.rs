@@ -1,6 +1,8 @@
 //! The composition root of a conversation: it owns the history between runs, builds what they share
 //! and carries out commands. It knows no screen; front ends talk to it through two channels.
 
+pub mod setup;
+
 use std::sync::atomic::AtomicU32;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -482,11 +484,11 @@ impl Conversation {
 
 /// The tools that these permissions open, `task` last.
 fn tools_for(toolbox: &Toolbox, permissions: &[Permission]) -> Vec<String> {
-    let needed = toolbox.permissions();
     let mut tools: Vec<String> = toolbox
-        .names()
-        .filter(|name| needed.get(*name).is_some_and(|need| permissions.contains(need)))
-        .map(str::to_owned)
+        .permissions()
+        .into_iter()
+        .filter(|(_, needed)| permissions.contains(needed))
+        .map(|(name, _)| name)
         .collect();
     tools.sort_by_key(|name| name == task::NAME);
     tools
