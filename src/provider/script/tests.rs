@@ -222,5 +222,6 @@ fn the_scripts_of_the_public_cases_load() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures");
     let paths = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
     let scripts = paths.filter(|path| path.to_string_lossy().ends_with(".model.json"));
-    assert!(scripts.map(|path| Script::load(path).unwrap()).count() > 0);
+    let loaded: Vec<Script> = scripts.map(|path| Script::load(path).unwrap()).collect();
+    assert!(!loaded.is_empty());
 }
