@@ -3,6 +3,7 @@
 
 use std::cmp::Reverse;
 
+use super::findings::is_noise;
 use super::observed::{Line, Observed};
 
 /// A test framework and the marks it leaves.
@@ -81,7 +82,8 @@ pub fn escape(text: &str) -> String {
 }
 
 fn weigh(framework: &'static Framework, observed: &Observed) -> Option<Found> {
-    let marked = observed.lines.iter().filter_map(|line| Some((framework.weight(line)?, line)));
+    let lines = observed.lines.iter().filter(|line| !is_noise(&line.path));
+    let marked = lines.filter_map(|line| Some((framework.weight(line)?, line)));
     let mut marked: Vec<(Weight, &Line)> = marked.collect();
     // Stable: of equal lines the first shown stays first.
     marked.sort_by_key(|(weight, _)| Reverse(*weight));
@@ -284,7 +286,7 @@ const fn helper(
 /// The table. Marks are case-sensitive.
 const FRAMEWORKS: &[Framework] = &[
     framework(
-        "Rust's built-in test harness (cargo test)",
+        "cargo test (built-in harness)",
         "Rust",
         RUST,
         &["#[test]", "#[tokio::test", "#[cfg(test)]"],
@@ -323,7 +325,7 @@ const FRAMEWORKS: &[Framework] = &[
     ),
     framework("Mocha", "JavaScript", SCRIPT, &["\"mocha\"", "'mocha'"], &["mocha"]),
     framework(
-        "node:test (node --test)",
+        "node --test (node:test)",
         "JavaScript",
         SCRIPT,
         &["\"node:test\"", "'node:test'"],
@@ -344,13 +346,7 @@ const FRAMEWORKS: &[Framework] = &[
     ),
     framework("Cypress", "JavaScript", SCRIPT, &["cy.visit("], &["cypress"]),
     helper("Testing Library", "JavaScript", &["@testing-library/react", "@testing-library/dom"]),
-    framework(
-        "Go's testing package (go test)",
-        "Go",
-        GO,
-        &["*testing.T", "\"testing\""],
-        &["go test"],
-    ),
+    framework("go test (package testing)", "Go", GO, &["*testing.T", "\"testing\""], &["go test"]),
     framework(
         "Ginkgo",
         "Go",
@@ -413,7 +409,7 @@ const FRAMEWORKS: &[Framework] = &[
     framework("cmocka", "C and C++", C, &["cmocka.h"], &["cmocka"]),
     framework("CTest", "C and C++", C, &[], &["enable_testing", "add_test("]),
     framework(
-        "ExUnit (mix test)",
+        "mix test (ExUnit)",
         "Elixir",
         &[".exs", ".ex"],
         &["use ExUnit.Case", "ExUnit.start"],
@@ -426,21 +422,43 @@ const FRAMEWORKS: &[Framework] = &[
     framework("bats", "shell", &[".bats"], &["@test "], &["bats", "bats-core"]),
     framework("Hspec", "Haskell", &[".hs"], &["import Test.Hspec"], &["hspec"]),
     framework("Tasty", "Haskell", &[".hs"], &["import Test.Tasty"], &["tasty"]),
-    framework(
-        "Zig's built-in tests (zig build test)",
-        "Zig",
-        &[".zig"],
-        &["std.testing"],
-        &["zig build test"],
-    ),
-    framework("Julia's Test", "Julia", &[".jl"], &["using Test", "@testset"], &[]),
+    framework("zig build test (built in)", "Zig", &[".zig"], &["std.testing"], &["zig build test"]),
+    framework("Test (standard library)", "Julia", &[".jl"], &["using Test", "@testset"], &[]),
     framework("busted", "Lua", &[".lua"], &["require 'busted'", "require(\"busted"], &["busted"]),
     framework("clojure.test", "Clojure", &[".clj", ".cljc"], &["clojure.test"], &[]),
     framework(
-        "Test::More (prove)",
+        "Test::More",
         "Perl",
         &[".t", ".pl", ".pm"],
         &["use Test::More", "use Test2::V0"],
         &["Test::More"],
     ),
 ];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_mark_is_a_word_of_its_own() {
+        for (text, mark, expected) in [
+            ("\"jest\": \"^29\"", "jest", true),
+            ("\"test\": \"jest --coverage\"", "jest", true),
+            ("\"eslint-plugin-jest\": \"1\"", "jest", false),
+            ("\"@types/jest\": \"1\"", "jest", false),
+            ("\"ts-jest\": \"1\", \"jest\"", "jest", true),
+            ("import unittest.mock", "import unittest", false),
+            ("  \"pytest>=8\",", "pytest", true),
+            ("pytest-cov", "pytest", false),
+            ("use proptest::prelude", "#[test]", false),
+        ] {
+            assert_eq!(contains_mark(text, mark), expected, "{mark} in {text}");
+        }
+    }
+
+    #[test]
+    fn the_pattern_for_all_languages_is_short_enough_for_a_search() {
+        assert!(code_pattern(&[]).chars().count() < 2_000);
+        assert!(code_pattern(&["Rust"]).starts_with(r"#\[test\]|"));
+    }
+}
