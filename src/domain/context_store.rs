@@ -102,13 +102,11 @@ impl ContextStore {
     /// Makes `text` the newest user message: it is `request`, the one before becomes
     /// `request:N` with N counting from 1 in the order they were asked.
     pub fn put_request(&mut self, text: impl Into<String>) -> SnippetCard {
-        let earlier = 1 + self
-            .entries
-            .iter()
-            .filter(|entry| entry.snippet.card.key.starts_with("request:"))
-            .count();
-        if let Some(entry) = self.entries.iter_mut().find(|e| e.snippet.card.key == "request") {
-            entry.snippet.card.key = format!("request:{earlier}");
+        if self.get("request").is_some() {
+            let earlier = self.unused_request_key();
+            if let Some(entry) = self.entries.iter_mut().find(|e| e.snippet.card.key == "request") {
+                entry.snippet.card.key = earlier;
+            }
         }
         self.put("request", SnippetKind::Request, "the user", text, Sensitivity::Normal)
     }
@@ -116,6 +114,19 @@ impl ContextStore {
     /// The entry of this key.
     pub fn get(&self, key: &str) -> Option<&Entry> {
         self.entries.iter().find(|entry| entry.snippet.card.key == key)
+    }
+
+    /// The next `request:N`; a number that a pin or a note already bears is passed over.
+    fn unused_request_key(&self) -> String {
+        let is_earlier = |entry: &&Entry| entry.snippet.card.key.starts_with("request:");
+        let mut number = 1 + self.entries.iter().filter(is_earlier).count();
+        loop {
+            let key = format!("request:{number}");
+            if self.get(&key).is_none() {
+                return key;
+            }
+            number += 1;
+        }
     }
 
     /// All entries in the order they were added.
