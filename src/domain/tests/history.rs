@@ -159,7 +159,7 @@ fn play(history: &mut History, step: &Step) {
             if *double && let Some(first) = results.first().cloned() {
                 results.push(first);
             }
-            let fits = results.len() == open.len() && !open.is_empty();
+            let fits = !open.is_empty() && !drop && !double;
             let settled = history.settle(results);
             assert_eq!(settled.is_ok(), fits);
             settled.is_ok()
