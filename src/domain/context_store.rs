@@ -54,6 +54,9 @@ pub struct Snippet {
     /// What may be told about it.
     #[serde(flatten)]
     pub card: SnippetCard,
+    /// True if it may not leave this machine: who was given it may hand it on only so.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub local_only: bool,
     /// The text.
     pub text: String,
 }
@@ -74,11 +77,15 @@ pub struct ContextStore {
 }
 
 impl ContextStore {
-    /// What a child can hand on: the snippets that it was given itself.
+    /// What a child can hand on: the snippets that it was given itself, to no wider circle.
     pub fn of(snippets: &[Snippet]) -> Self {
         let entry = |snippet: &Snippet| Entry {
             snippet: snippet.clone(),
-            sensitivity: Sensitivity::Normal,
+            sensitivity: if snippet.local_only {
+                Sensitivity::LocalOnly
+            } else {
+                Sensitivity::Normal
+            },
         };
         Self { entries: snippets.iter().map(entry).collect() }
     }
@@ -100,7 +107,9 @@ impl ContextStore {
             bytes: text.len() as u64,
             sha256: Sha::of(&text),
         };
-        let entry = Entry { snippet: Snippet { card: card.clone(), text }, sensitivity };
+        let local_only = sensitivity == Sensitivity::LocalOnly;
+        let snippet = Snippet { card: card.clone(), local_only, text };
+        let entry = Entry { snippet, sensitivity };
         match self.entries.iter_mut().find(|entry| entry.snippet.card.key == key) {
             Some(old) => *old = entry,
             None => self.entries.push(entry),

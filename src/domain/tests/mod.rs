@@ -145,11 +145,6 @@ impl Host {
     /// The host as the child of this contract sees it, before its first request.
     fn under(&self, contract: &Contract) -> Self {
         let (ledger, root) = Ledger::new(*contract.budget(), self.totals);
-        let mut store = ContextStore::default();
-        for snippet in contract.context() {
-            let card = &snippet.card;
-            store.put(&card.key, card.kind, &card.source, &snippet.text, Sensitivity::Normal);
-        }
         Self {
             run: contract.run().clone(),
             depth: contract.depth(),
@@ -157,7 +152,7 @@ impl Host {
             paths: contract.paths().to_vec(),
             tools: contract.tools().to_vec(),
             remaining: ledger.left_all(root),
-            store,
+            store: ContextStore::of(contract.context()),
             ..self.clone()
         }
     }

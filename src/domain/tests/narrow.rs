@@ -485,6 +485,20 @@ fn a_local_snippet_may_go_to_a_local_child() {
 }
 
 #[test]
+fn a_local_snippet_is_not_handed_on_to_a_remote_grandchild() {
+    let mut host = Host::new();
+    host.max_depth = 2;
+    host.endpoint.local = true;
+    let request = TaskRequest { context_keys: strings(&["local", "rules"]), ..request() };
+    let issued = host.narrow(&request).unwrap();
+    let mut child = host.under(&Contract::from_json(&issued.to_json()).unwrap());
+    assert!(child.narrow(&request).is_ok());
+    child.endpoint.local = false;
+    let refusal = child.narrow(&request).unwrap_err();
+    assert_eq!(broken(&refusal), [(Code::ContextForbidden, "context_keys")]);
+}
+
+#[test]
 fn a_short_secret_does_not_forbid_honest_words() {
     let mut host = Host::new();
     host.secrets = vec!["test".to_owned(), "  ".to_owned(), String::new()];
