@@ -1,6 +1,7 @@
 //! Table and property tests of the vocabulary, and the host that they narrow contracts under.
 #![allow(clippy::unwrap_used, reason = "tests")]
 
+mod allot;
 mod arithmetic;
 mod context;
 mod contract;

@@ -181,7 +181,7 @@ fn widen(host: &mut Host, request: &mut TaskRequest, how: Widening, by: u16) -> 
             let left = host.remaining[dimension].finite().unwrap();
             #[expect(clippy::cast_precision_loss, reason = "small numbers")]
             let too_much = left as f64 + f64::from(by);
-            let asked = narrow::with_limit(dimension, too_much).budget.unwrap();
+            let asked = allot::with_limit(dimension, too_much).budget.unwrap();
             let budget = request.budget.get_or_insert_default();
             match dimension {
                 Dimension::Turns => budget.turns = asked.turns,
