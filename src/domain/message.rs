@@ -89,6 +89,7 @@ pub enum StopReason {
     /// It refused.
     Refusal,
     /// A reason that this program does not know, in the provider's word.
+    #[serde(untagged)]
     Other(String),
 }
 

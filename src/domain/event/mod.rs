@@ -17,13 +17,12 @@
 //! | `tool_started.name` | `gen_ai.tool.name` |
 //! | `run_started.role` | `gen_ai.agent.name` |
 
-use std::time::{Duration, SystemTime};
 
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde::{Deserialize, Serialize};
 
 use crate::domain::budget::{Budget, Remaining};
 use crate::domain::context_store::{Sensitivity, SnippetCard};
-use crate::domain::ids::{CallId, RunId, SessionId, TaskId};
+use crate::domain::ids::{CallId, SessionId};
 use crate::domain::report::By;
 use crate::domain::usage::Usage;
 use crate::domain::violation::{Code, Violation};
@@ -32,79 +31,10 @@ mod parts;
 
 pub use parts::{ChangedPath, ContractView, MessageFact, Receipt, RunFinished, Share, Speaker};
 
+pub use crate::domain::stamp::{Origin, Timestamp};
+
 /// The version of the vocabulary.
 pub const VERSION: u32 = 1;
-
-/// A moment, in ms since 1970 UTC. Written as RFC 3339 with milliseconds.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Timestamp(pub u64);
-
-impl Timestamp {
-    /// How long after `earlier` this is, in ms; zero if it is not.
-    pub fn millis_since(self, earlier: Self) -> u64 {
-        self.0.saturating_sub(earlier.0)
-    }
-}
-
-impl From<SystemTime> for Timestamp {
-    fn from(time: SystemTime) -> Self {
-        let since = time.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
-        Self(u64::try_from(since.as_millis()).unwrap_or(u64::MAX))
-    }
-}
-
-impl Serialize for Timestamp {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let time = SystemTime::UNIX_EPOCH + Duration::from_millis(self.0);
-        serializer.collect_str(&humantime::format_rfc3339_millis(time))
-    }
-}
-
-impl<'de> Deserialize<'de> for Timestamp {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let text = String::deserialize(deserializer)?;
-        humantime::parse_rfc3339_weak(&text).map(Self::from).map_err(serde::de::Error::custom)
-    }
-}
-
-/// Where an event comes from; all empty for a session event.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Origin {
-    /// The run.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub run: Option<RunId>,
-    /// The run that delegated to it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub parent_run: Option<RunId>,
-    /// The task it works on.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub task: Option<TaskId>,
-    /// Which try at the task, from 1.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub attempt: Option<u32>,
-}
-
-impl Origin {
-    /// A session event.
-    pub fn session() -> Self {
-        Self::default()
-    }
-
-    /// A parent run.
-    pub fn parent(run: RunId) -> Self {
-        Self { run: Some(run), ..Self::default() }
-    }
-
-    /// A child run.
-    pub fn child(run: RunId, parent_run: RunId, task: TaskId, attempt: u32) -> Self {
-        Self {
-            run: Some(run),
-            parent_run: Some(parent_run),
-            task: Some(task),
-            attempt: Some(attempt),
-        }
-    }
-}
 
 /// Something that happened, stamped by the hub. Each sink adds its own `seq` when it writes.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -162,6 +92,10 @@ pub enum Level {
 }
 
 /// What happened.
+#[expect(
+    clippy::large_enum_variant,
+    reason = "the large ones happen once a run, and events are passed on behind a pointer"
+)]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum Fact {
