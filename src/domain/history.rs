@@ -8,6 +8,9 @@ use super::ids::CallId;
 use super::message::{AssistantMessage, Block, Message, StopReason, ToolCall, ToolResult};
 use super::usage::estimate_tokens;
 
+/// What stands in a history for an answer without any words or calls.
+pub const NO_TEXT: &str = "(no text)";
+
 /// Why a message was not taken. Each of these is a bug of the caller, not of a model.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum HistoryError {
@@ -84,7 +87,7 @@ impl History {
         let calls: Vec<ToolCall> = message.tool_calls().cloned().collect();
         self.open = calls.iter().map(|c| (c.call.clone(), c.name.clone())).collect();
         if message.blocks.is_empty() {
-            message.blocks.push(Block::Text { text: "(no text)".to_owned() });
+            message.blocks.push(Block::Text { text: NO_TEXT.to_owned() });
         }
         self.push(Message::Assistant(message));
         Ok(calls)

@@ -7,7 +7,7 @@
 //! Reading order: [`ids`], [`message`], [`history`], [`usage`], [`budget`], [`ledger`],
 //! [`spending`], [`context_store`], [`role`], [`scope`], [`violation`], [`request`], [`grant`],
 //! [`contract`] (made by [`narrow`], with [`fingerprint`], [`secrecy`] and [`allot`]), [`report`],
-//! [`event`], [`command`].
+//! [`event`], [`line`], [`command`], [`exit`].
 
 pub mod allot;
 pub mod budget;
@@ -15,12 +15,14 @@ pub mod command;
 pub mod context_store;
 pub mod contract;
 pub mod event;
+pub mod exit;
 pub mod fingerprint;
 pub mod grant;
 pub mod hash;
 pub mod history;
 pub mod ids;
 pub mod ledger;
+pub mod line;
 pub mod message;
 pub mod narrow;
 pub mod report;

@@ -1,0 +1,301 @@
+//! The children: a tree of nodes, each keyed by its `task` call, never by role or name.
+
+use crate::domain::event::Timestamp;
+use crate::domain::ids::{CallId, TaskId};
+use crate::domain::report::Report;
+
+use super::call::Call;
+use super::conversation::Notice;
+use super::run::{Doing, End, Run};
+
+/// A child's place in the story; stable for the session.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct NodeId(pub(super) usize);
+
+impl NodeId {
+    /// Its number in the order of delegation, from 0.
+    pub fn index(self) -> usize {
+        self.0
+    }
+}
+
+/// How a child stands.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum NodeState {
+    /// Waits for a free place.
+    Queued {
+        /// How many are before it.
+        position: u32,
+    },
+    /// Its run has begun.
+    Running,
+    /// Ended, or never started.
+    Ended(End),
+}
+
+/// Why a child looks as if it would come to nothing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Runaway {
+    /// It asked for the same thing this many times in a row.
+    Repeats(u32),
+    /// All of its calls failed, this many.
+    OnlyErrors(u32),
+    /// It has used more than three quarters of its turns.
+    TurnsNearlyUsed {
+        /// The newest turn.
+        turn: u32,
+        /// Its limit.
+        of: u64,
+    },
+}
+
+/// One child.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Node {
+    /// Its place.
+    pub id: NodeId,
+    /// The child that delegated to it; `None` for a child of the parent.
+    pub parent: Option<NodeId>,
+    /// Its own children, oldest first.
+    pub children: Vec<NodeId>,
+    /// The `task` call.
+    pub call: CallId,
+    /// Its number; `None` for a delegation that was refused before it had one.
+    pub task: Option<TaskId>,
+    /// Its role.
+    pub role: String,
+    /// A few words on its task.
+    pub description: String,
+    /// How it stands.
+    pub state: NodeState,
+    /// Since when.
+    pub since: Timestamp,
+    /// Its run, once it has begun.
+    pub run: Option<Run>,
+    /// Its calls in the order they were asked for.
+    pub calls: Vec<Call>,
+    /// Its model's words of the newest turn.
+    pub text: String,
+    /// Grows when [`Self::text`] changed otherwise than by growing.
+    pub text_version: u32,
+    /// What the parent got of it.
+    pub report: Option<Report>,
+    /// What the runtime said about it.
+    pub notices: Vec<Notice>,
+    pub(super) position: usize,
+    pub(super) running: Vec<usize>,
+    pub(super) repeats: u32,
+    pub(super) errors: u32,
+    pub(super) successes: u32,
+}
+
+/// A repetition or a row of errors is worth a warning from here on.
+const SUSPICIOUS: u32 = 3;
+
+impl Node {
+    /// True until it has ended.
+    pub fn is_live(&self) -> bool {
+        match self.state {
+            NodeState::Queued { .. } | NodeState::Running => true,
+            NodeState::Ended(_) => false,
+        }
+    }
+
+    /// Its call that has been running longest.
+    pub fn running_call(&self) -> Option<&Call> {
+        self.calls.get(*self.running.first()?)
+    }
+
+    /// What it is doing at `now`.
+    pub fn doing(&self, now: Timestamp) -> Doing<'_> {
+        match (&self.state, &self.run) {
+            (NodeState::Ended(end), _) => Doing::Ended(end),
+            (NodeState::Queued { position }, _) => {
+                Doing::Queued { position: *position, since: self.since }
+            }
+            (NodeState::Running, Some(run)) => run.doing(self.running_call(), now),
+            (NodeState::Running, None) => Doing::Between { since: self.since },
+        }
+    }
+
+    /// Its running time at `now` in ms; 0 if it never ran.
+    pub fn elapsed_ms(&self, now: Timestamp) -> u64 {
+        self.run.as_ref().map_or(0, |run| run.elapsed_ms(now))
+    }
+
+    /// Why a live child looks as if it would come to nothing.
+    pub fn runaway(&self) -> Option<Runaway> {
+        let run = self.run.as_ref().filter(|_| self.is_live())?;
+        if self.repeats >= SUSPICIOUS {
+            return Some(Runaway::Repeats(self.repeats));
+        }
+        if self.successes == 0 && self.errors >= SUSPICIOUS {
+            return Some(Runaway::OnlyErrors(self.errors));
+        }
+        let of = run.turns_limit.filter(|of| u64::from(run.turn) * 4 > of * 3)?;
+        Some(Runaway::TurnsNearlyUsed { turn: run.turn, of })
+    }
+}
+
+/// All children of the session.
+#[derive(Debug, Default)]
+pub struct Delegations {
+    nodes: Vec<Node>,
+    roots: Vec<NodeId>,
+    /// Those that have not ended, oldest first: few, whatever the session's length.
+    live: Vec<NodeId>,
+}
+
+impl Delegations {
+    /// All nodes in the order of delegation.
+    pub fn nodes(&self) -> &[Node] {
+        &self.nodes
+    }
+
+    /// One node.
+    pub fn get(&self, id: NodeId) -> Option<&Node> {
+        self.nodes.get(id.0)
+    }
+
+    /// The node of a task: the newest, if there were several attempts.
+    pub fn of_task(&self, task: TaskId) -> Option<&Node> {
+        self.nodes.iter().rev().find(|node| node.task == Some(task))
+    }
+
+    /// Those that have not ended, oldest first.
+    pub fn live(&self) -> impl DoubleEndedIterator<Item = &Node> {
+        self.live.iter().filter_map(|id| self.get(*id))
+    }
+
+    /// The newest of those that have not ended: the one that a cancel without a choice means.
+    pub fn newest_live(&self) -> Option<&Node> {
+        self.live().next_back()
+    }
+
+    /// How many have not ended.
+    pub fn live_count(&self) -> usize {
+        self.live.len()
+    }
+
+    /// How many have ended.
+    pub fn done_count(&self) -> usize {
+        self.nodes.len() - self.live.len()
+    }
+
+    /// The first node as a screen lists them: the newest child of the parent.
+    pub fn first(&self) -> Option<NodeId> {
+        self.roots.last().copied()
+    }
+
+    /// The last node as a screen lists them.
+    pub fn last(&self) -> Option<NodeId> {
+        self.roots.first().map(|root| self.lowest(*root))
+    }
+
+    /// The node below: a node's children come right after it, the newest first.
+    pub fn after(&self, id: NodeId) -> Option<NodeId> {
+        let mut node = self.get(id)?;
+        if let Some(child) = node.children.last() {
+            return Some(*child);
+        }
+        loop {
+            let siblings = self.siblings(node)?;
+            if let Some(next) = node.position.checked_sub(1) {
+                return siblings.get(next).copied();
+            }
+            node = self.get(node.parent?)?;
+        }
+    }
+
+    /// The node above.
+    pub fn before(&self, id: NodeId) -> Option<NodeId> {
+        let node = self.get(id)?;
+        match self.siblings(node)?.get(node.position + 1) {
+            Some(sibling) => Some(self.lowest(*sibling)),
+            None => node.parent,
+        }
+    }
+
+    /// How deep a node is in the tree, 0 for a child of the parent.
+    pub fn depth(&self, id: NodeId) -> usize {
+        std::iter::successors(self.get(id), |node| self.get(node.parent?)).count().saturating_sub(1)
+    }
+
+    pub(super) fn get_mut(&mut self, id: NodeId) -> Option<&mut Node> {
+        self.nodes.get_mut(id.0)
+    }
+
+    pub(super) fn add(&mut self, parent: Option<NodeId>, call: CallId, at: Timestamp) -> NodeId {
+        let id = NodeId(self.nodes.len());
+        let siblings = match parent.and_then(|parent| self.nodes.get_mut(parent.0)) {
+            Some(node) => &mut node.children,
+            None => &mut self.roots,
+        };
+        let position = siblings.len();
+        siblings.push(id);
+        self.nodes.push(empty_node(id, parent, position, call, at));
+        self.live.push(id);
+        id
+    }
+
+    pub(super) fn end(&mut self, id: NodeId, end: End, at: Timestamp) {
+        if let Some(node) = self.nodes.get_mut(id.0) {
+            node.state = NodeState::Ended(end);
+            node.since = at;
+            node.running.clear();
+        }
+        self.live.retain(|live| *live != id);
+    }
+
+    pub(super) fn revive(&mut self, id: NodeId) {
+        if !self.live.contains(&id) {
+            self.live.push(id);
+            self.live.sort_unstable();
+        }
+    }
+
+    fn siblings(&self, node: &Node) -> Option<&[NodeId]> {
+        match node.parent {
+            Some(parent) => self.get(parent).map(|parent| parent.children.as_slice()),
+            None => Some(&self.roots),
+        }
+    }
+
+    fn lowest(&self, mut id: NodeId) -> NodeId {
+        while let Some(child) = self.get(id).and_then(|node| node.children.first()) {
+            id = *child;
+        }
+        id
+    }
+}
+
+fn empty_node(
+    id: NodeId,
+    parent: Option<NodeId>,
+    position: usize,
+    call: CallId,
+    since: Timestamp,
+) -> Node {
+    Node {
+        id,
+        parent,
+        children: Vec::new(),
+        call,
+        task: None,
+        role: String::new(),
+        description: String::new(),
+        state: NodeState::Queued { position: 0 },
+        since,
+        run: None,
+        calls: Vec::new(),
+        text: String::new(),
+        text_version: 0,
+        report: None,
+        notices: Vec::new(),
+        position,
+        running: Vec::new(),
+        repeats: 0,
+        errors: 0,
+        successes: 0,
+    }
+}

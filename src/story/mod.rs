@@ -1,0 +1,222 @@
+//! What happened, as a reader of the events knows it: a pure fold of [`Event`]s.
+//!
+//! The screen, the headless printer, replay and resume all read a [`Story`]. It never awaits, never
+//! looks at a clock and knows no terminal: times are those of the events, and an age is computed by
+//! whoever shows it. Applying an event costs the same however long the story already is.
+
+mod call;
+mod conversation;
+mod delegation;
+mod fold;
+mod fold_calls;
+mod fold_words;
+mod gauge;
+mod index;
+mod run;
+#[cfg(test)]
+mod tests;
+
+use crate::domain::budget::Budget;
+use crate::domain::event::{Event, Fact, Timestamp};
+use crate::domain::ids::{RunId, SessionId};
+use crate::domain::report::Report;
+use crate::domain::usage::{MicroUsd, Usage};
+
+pub use call::{Call, CallState};
+pub use conversation::{Body, Entry, Notice, Speech};
+pub use delegation::{Delegations, Node, NodeId, NodeState, Runaway};
+pub use gauge::{Gauge, Used};
+pub use run::{Doing, End, Phase, Run, STREAMING_MS};
+
+/// The session's own facts.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Session {
+    /// Its id.
+    pub id: SessionId,
+    /// The program's version.
+    pub version: String,
+    /// The folder it works in.
+    pub workspace: String,
+    /// Who answers.
+    pub provider: String,
+    /// With which model.
+    pub model: String,
+    /// What is allowed without asking.
+    pub permission_mode: String,
+    /// How commands are fenced.
+    pub fence: String,
+    /// What each parent run gets.
+    pub budget: Budget,
+}
+
+/// Sums over the whole session.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Totals {
+    /// All model requests of the parent and every child.
+    pub usage: Usage,
+    /// The prompt of the parent's newest request, in tokens; 0 before the first.
+    pub context_tokens: u64,
+    /// For each ended child its last prompt minus its first and minus its report, in tokens,
+    /// summed. Negative while the reports are longer than what they replace.
+    kept_out: i64,
+}
+
+impl Default for Totals {
+    fn default() -> Self {
+        Self { usage: Usage::none(), context_tokens: 0, kept_out: 0 }
+    }
+}
+
+impl Totals {
+    /// What delegation kept out of the parent's context, in tokens; 0 if nothing.
+    pub fn kept_out_tokens(&self) -> u64 {
+        u64::try_from(self.kept_out).unwrap_or(0)
+    }
+
+    /// What the session cost; `None` while a price is unknown.
+    pub fn cost(&self) -> Option<MicroUsd> {
+        self.usage.cost_usd
+    }
+}
+
+/// What a reader of the events knows.
+#[derive(Debug, Default)]
+pub struct Story {
+    session: Option<Session>,
+    finished: Option<String>,
+    entries: Vec<Entry>,
+    /// The entry that the parent's words are streaming into.
+    open_speech: Option<usize>,
+    parent: Option<Run>,
+    /// The parent's calls that have started and not finished, as entries.
+    parent_running: Vec<usize>,
+    reply: Option<String>,
+    delegations: Delegations,
+    totals: Totals,
+    runs: index::RunIndex,
+    last: Timestamp,
+}
+
+impl Story {
+    /// Takes in the next event. Unknown and ill-fitting events change nothing.
+    pub fn apply(&mut self, event: &Event) {
+        self.last = event.ts;
+        let origin = &event.origin;
+        match &event.fact {
+            Fact::SessionStarted { .. } => self.session_started(&event.fact),
+            Fact::SessionFinished { reason } => self.finished = Some(reason.clone()),
+            Fact::TaskQueued { call, description, role, position } => {
+                self.task_queued(event, call, description, role, *position);
+            }
+            Fact::RunStarted { call, role, description, depth, contract } => {
+                let description = description.as_deref();
+                self.run_started(event, call.as_ref(), role, description, *depth, contract);
+            }
+            Fact::ContractRefused { call, code, message, violations, .. } => {
+                self.contract_refused(event, call, *code, message, violations);
+            }
+            Fact::TurnStarted { turn, of, wrap_up, .. } => {
+                self.turn_started(event, *turn, *of, *wrap_up);
+            }
+            Fact::TextDelta { text } => self.text_delta(event, text),
+            Fact::ReasoningDelta { .. } => self.words_came(origin, event.ts),
+            Fact::Message(message) => self.message(event, message),
+            Fact::ToolStarted { call, name, arguments } => {
+                self.tool_started(event, call, name, arguments);
+            }
+            Fact::ToolProgress { call, text } => self.tool_progress(origin, call, text),
+            Fact::ToolFinished { .. } => self.tool_finished(event),
+            Fact::Usage { usage, remaining } => self.usage(origin, *usage, *remaining),
+            Fact::Notice { level, code, text } => {
+                self.notice(
+                    event,
+                    Notice { level: *level, code: code.clone(), text: text.clone() },
+                );
+            }
+            Fact::CancelRequested { target, by } => self.cancel_requested(event, target, *by),
+            Fact::RunFinished(end) => self.run_finished(event, end),
+            Fact::ContextAdded { .. } | Fact::Unknown => {}
+        }
+    }
+
+    /// The session's own facts, once it has started.
+    pub fn session(&self) -> Option<&Session> {
+        self.session.as_ref()
+    }
+
+    /// Why the session was closed, once it is.
+    pub fn finished(&self) -> Option<&str> {
+        self.finished.as_deref()
+    }
+
+    /// The conversation, oldest first. Entries are only ever added at the end; one that changes
+    /// otherwise than by growing says so by its [`Entry::version`].
+    pub fn entries(&self) -> &[Entry] {
+        &self.entries
+    }
+
+    /// The children, their children, and how they stand.
+    pub fn delegations(&self) -> &Delegations {
+        &self.delegations
+    }
+
+    /// The newest parent run, running or ended.
+    pub fn parent(&self) -> Option<&Run> {
+        self.parent.as_ref()
+    }
+
+    /// The parent's call that has been running longest.
+    pub fn parent_call(&self) -> Option<&Call> {
+        let entry = self.entries.get(*self.parent_running.first()?)?;
+        match &entry.body {
+            Body::Call(call) => Some(call),
+            Body::User { .. } | Body::Assistant(_) | Body::Notice(_) | Body::Ended(_) => None,
+        }
+    }
+
+    /// True from a parent run's start to its end.
+    pub fn is_running(&self) -> bool {
+        self.parent.as_ref().is_some_and(|run| run.end.is_none())
+    }
+
+    /// The answer of the newest ended parent run, or what there is of it.
+    pub fn reply(&self) -> Option<&str> {
+        self.reply.as_deref()
+    }
+
+    /// The reports of all children, refused ones included, in the order of their delegation.
+    pub fn reports(&self) -> impl Iterator<Item = &Report> {
+        self.delegations.nodes().iter().filter_map(|node| node.report.as_ref())
+    }
+
+    /// What the runtime warned of, in the conversation.
+    pub fn notices(&self) -> impl Iterator<Item = &Notice> {
+        self.entries.iter().filter_map(|entry| match &entry.body {
+            Body::Notice(notice) => Some(notice),
+            Body::User { .. } | Body::Assistant(_) | Body::Call(_) | Body::Ended(_) => None,
+        })
+    }
+
+    /// Sums over the session.
+    pub fn totals(&self) -> &Totals {
+        &self.totals
+    }
+
+    /// The time of the newest event.
+    pub fn last_event(&self) -> Timestamp {
+        self.last
+    }
+
+    /// The child of this run id.
+    pub fn child_of_run(&self, run: &RunId) -> Option<&Node> {
+        self.runs.child(run).and_then(|id| self.delegations.get(id))
+    }
+
+    /// The child that a parent's `task` call became, if it became one.
+    pub fn child_of_entry(&self, entry: &Entry) -> Option<&Node> {
+        match &entry.body {
+            Body::Call(call) => call.child.and_then(|id| self.delegations.get(id)),
+            Body::User { .. } | Body::Assistant(_) | Body::Notice(_) | Body::Ended(_) => None,
+        }
+    }
+}

@@ -1,0 +1,206 @@
+//! One run of the loop, parent or child: what it was given, what it does, what it has used.
+
+use crate::domain::budget::Remaining;
+use crate::domain::event::{ContractView, Receipt, RunFinished, Timestamp};
+use crate::domain::ids::RunId;
+use crate::domain::report::{By, Exhausted, Report, Status};
+use crate::domain::usage::Usage;
+use crate::domain::violation::Code;
+
+use super::call::Call;
+
+/// A model whose last words are at most this old is streaming, in ms.
+pub const STREAMING_MS: u64 = 2_000;
+
+/// How a run ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct End {
+    /// The outcome in one word.
+    pub status: Status,
+    /// The reason code.
+    pub code: Option<Code>,
+    /// What ran out.
+    pub dimension: Option<Exhausted>,
+    /// Who cancelled.
+    pub by: Option<By>,
+}
+
+impl From<&RunFinished> for End {
+    fn from(fact: &RunFinished) -> Self {
+        let RunFinished { status, code, dimension, by, .. } = *fact;
+        Self { status, code, dimension, by }
+    }
+}
+
+impl From<&Report> for End {
+    fn from(report: &Report) -> Self {
+        let Report { status, code, dimension, by, .. } = *report;
+        Self { status, code, dimension, by }
+    }
+}
+
+/// What a run that has not ended is at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Phase {
+    /// Before its first request, or between a batch and the next request.
+    Between,
+    /// A model request is open.
+    Model {
+        /// When its newest words came.
+        last_words: Option<Timestamp>,
+    },
+    /// The model's tool batch is under way.
+    Tools,
+    /// Somebody asked for its end.
+    Cancelling {
+        /// Who.
+        by: By,
+    },
+}
+
+/// One run.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Run {
+    /// Its id.
+    pub id: RunId,
+    /// 0 for the parent.
+    pub depth: u32,
+    /// When it began.
+    pub started: Timestamp,
+    /// What it was given.
+    pub contract: Box<ContractView>,
+    /// What it is at.
+    pub phase: Phase,
+    /// Since when.
+    pub since: Timestamp,
+    /// The newest turn, from 1; 0 before the first.
+    pub turn: u32,
+    /// How many turns there may be; `None` without a bound.
+    pub turns_limit: Option<u64>,
+    /// True once it was asked to report.
+    pub wrap_up: bool,
+    /// What its own requests and those of its descendants used.
+    pub usage: Usage,
+    /// The prompt of its first request, in tokens.
+    pub first_prompt: Option<u64>,
+    /// The prompt of its newest request, in tokens.
+    pub last_prompt: Option<u64>,
+    /// Calls its model asked for, and those of its descendants; "not run" ones are free.
+    pub tool_calls: u64,
+    /// What it has left, as of its newest request.
+    pub remaining: Option<Remaining>,
+    /// How it ended.
+    pub end: Option<End>,
+    /// When it ended.
+    pub ended: Option<Timestamp>,
+    /// What a cancel ended.
+    pub receipt: Option<Receipt>,
+}
+
+/// What a run is doing right now, for a row that never lies.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Doing<'a> {
+    /// Waits for a free place.
+    Queued {
+        /// How many are before it.
+        position: u32,
+        /// Since when.
+        since: Timestamp,
+    },
+    /// Prepares its next request.
+    Between {
+        /// Since when.
+        since: Timestamp,
+    },
+    /// Words are coming in.
+    Streaming,
+    /// A request is open and nothing comes.
+    Silent {
+        /// Since its start or its last words.
+        since: Timestamp,
+    },
+    /// A tool is running: the one that has been running longest.
+    Calling {
+        /// Which.
+        call: &'a Call,
+    },
+    /// Somebody asked for its end, and it has not come yet.
+    Cancelling {
+        /// Who.
+        by: By,
+        /// Since when.
+        since: Timestamp,
+    },
+    /// Ended.
+    Ended(&'a End),
+}
+
+impl Run {
+    pub(super) fn new(id: RunId, depth: u32, started: Timestamp, contract: &ContractView) -> Self {
+        let turns_limit = contract.budget[crate::domain::budget::Dimension::Turns].finite();
+        Self {
+            id,
+            depth,
+            started,
+            contract: Box::new(contract.clone()),
+            phase: Phase::Between,
+            since: started,
+            turn: 0,
+            turns_limit,
+            wrap_up: false,
+            usage: Usage::none(),
+            first_prompt: None,
+            last_prompt: None,
+            tool_calls: 0,
+            remaining: None,
+            end: None,
+            ended: None,
+            receipt: None,
+        }
+    }
+
+    /// What it is doing at `now`; `call` is its call that has been running longest.
+    pub fn doing<'a>(&'a self, call: Option<&'a Call>, now: Timestamp) -> Doing<'a> {
+        if let Some(end) = &self.end {
+            return Doing::Ended(end);
+        }
+        match self.phase {
+            Phase::Cancelling { by } => Doing::Cancelling { by, since: self.since },
+            Phase::Model { last_words: Some(at) } if now.millis_since(at) <= STREAMING_MS => {
+                Doing::Streaming
+            }
+            Phase::Model { last_words } => {
+                Doing::Silent { since: last_words.unwrap_or(self.since) }
+            }
+            Phase::Tools | Phase::Between => match call {
+                Some(call) => Doing::Calling { call },
+                None => Doing::Between { since: self.since },
+            },
+        }
+    }
+
+    /// Its running time at `now`, in ms.
+    pub fn elapsed_ms(&self, now: Timestamp) -> u64 {
+        self.ended.unwrap_or(now).millis_since(self.started)
+    }
+
+    pub(super) fn enter(&mut self, phase: Phase, since: Timestamp) {
+        let leaving = matches!(self.phase, Phase::Cancelling { .. });
+        if self.end.is_none() && !leaving {
+            self.phase = phase;
+            self.since = since;
+        }
+    }
+
+    pub(super) fn words_came(&mut self, at: Timestamp) {
+        if let Phase::Model { last_words } = &mut self.phase {
+            *last_words = Some(at);
+        }
+    }
+
+    pub(super) fn finish(&mut self, fact: &RunFinished, at: Timestamp) {
+        self.end = Some(End::from(fact));
+        self.ended = Some(at);
+        self.receipt.clone_from(&fact.receipt);
+    }
+}

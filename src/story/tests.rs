@@ -1,0 +1,1 @@
+//! Tables of events and what a reader knows after them.
