@@ -29,7 +29,7 @@ fn build(root: &Path) {
     hole.set_len(2 << 30).unwrap();
     fs::write(root.join("oneline.js"), vec![b'a'; 5_000_000]).unwrap();
     let mut lines = BufWriter::new(File::create(root.join("lines.txt")).unwrap());
-    for number in 0..3_000_000 {
+    for number in 0..1_000_000 {
         writeln!(lines, "line {number} of a long log").unwrap();
     }
     lines.flush().unwrap();
@@ -54,9 +54,9 @@ async fn huge_files_take_little_memory() {
         ("read_file", json!({"path": "sparse.bin"}), "binary"),
         ("read_file", json!({"path": "oneline.js"}), "line cut, 4998000 bytes more"),
         ("read_file", json!({"path": "hole.txt", "limit": 1}), "more than"),
-        ("read_file", json!({"path": "lines.txt", "offset": 2_999_999}), "line 2999999 of"),
+        ("read_file", json!({"path": "lines.txt", "offset": 999_999}), "lines 999999-1000000 of"),
         ("search", json!({"pattern": "a+b"}), "1 binary file"),
-        ("search", json!({"pattern": "line \\d+99999 of"}), "lines.txt:99999"),
+        ("search", json!({"pattern": "line \\d+99999 of"}), "lines.txt:200000:line 199999"),
     ] {
         let output = call(tool, arguments).await;
         assert!(output.ok && output.text.contains(right), "{}", output.text);

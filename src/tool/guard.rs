@@ -93,8 +93,6 @@ fn no_such_tool(toolbox: &Toolbox, contract: &Contract, name: &str) -> String {
 mod tests {
     #![allow(clippy::unwrap_used, reason = "tests")]
 
-    use std::collections::BTreeSet;
-
     use serde_json::json;
 
     use super::*;
@@ -111,7 +109,7 @@ mod tests {
         Contract::root(Root {
             run: RunId::parent(1),
             prompt: "look".to_owned(),
-            permissions: BTreeSet::from_iter(permissions.iter().copied()),
+            permissions: permissions.iter().copied().collect(),
             paths: vec![PathScope::all()],
             tools: tools.iter().map(|&tool| tool.to_owned()).collect(),
             budget: Preset::Normal.parent(),

@@ -3,18 +3,16 @@
 use std::fs;
 use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::symlink;
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use offshoot::workspace::existence::Existence;
-use proptest::prelude::*;
 use serde_json::json;
 
 use crate::ground::{Ground, scopes};
 
 /// A tree with every kind of way out. Each file says where it lies; what lies outside says LEAKED,
 /// and one name there is never asked for.
-fn prison() -> Ground {
+pub fn prison() -> Ground {
     let ground = Ground::new();
     ground
         .outside_file("s.txt", "LEAKED")
@@ -63,7 +61,8 @@ fn prison() -> Ground {
     ground
 }
 
-fn tools_on(ground: &Ground, scopes: &[&str], path: &str) -> [(bool, String); 3] {
+/// What each tool answers for a path.
+pub fn tools_on(ground: &Ground, scopes: &[&str], path: &str) -> [(bool, String); 3] {
     let calls = [
         ("read_file", json!({"path": path})),
         ("list_files", json!({"path": path, "depth": 8, "hidden": true})),
@@ -76,7 +75,7 @@ fn tools_on(ground: &Ground, scopes: &[&str], path: &str) -> [(bool, String); 3]
 }
 
 /// True if a text holds anything from outside.
-fn leaks(text: &str) -> bool {
+pub fn leaks(text: &str) -> bool {
     text.contains("LEAKED") || text.contains("root:")
 }
 
@@ -393,79 +392,4 @@ fn names_that_are_no_utf_8_or_no_line_are_listed_safely() {
     let found = ground.call("search", json!({"pattern": "needle"})).text;
     assert!(found.contains("caf\u{FFFD}.txt:1:needle"), "{found}");
     assert!(found.contains("two\\nlines\\u{1b}[2J.txt:1:needle"), "{found}");
-}
-
-fn shared_prison() -> &'static Ground {
-    static PRISON: OnceLock<Ground> = OnceLock::new();
-    PRISON.get_or_init(prison)
-}
-
-fn any_path() -> impl Strategy<Value = String> {
-    let name = prop::sample::select(vec![
-        "..",
-        ".",
-        "",
-        "in",
-        "src",
-        "srcx",
-        "docs",
-        "deep",
-        "out",
-        "up",
-        "to-in",
-        "to-root",
-        "to-file",
-        "within",
-        "parent",
-        "root",
-        "etc",
-        "passwd",
-        "cwd",
-        "a.rs",
-        "i.txt",
-        "a.md",
-        "outside",
-        "s.txt",
-        "loop-a",
-        "scope-link",
-        "~",
-        "\0",
-        "é",
-        "ws",
-    ]);
-    prop_oneof![
-        4 => prop::collection::vec(name, 0..7).prop_map(|names| names.join("/")),
-        1 => ".*",
-    ]
-}
-
-fn cases() -> u32 {
-    if std::env::var_os("OFFSHOOT_SOAK").is_some() { 20_000 } else { 300 }
-}
-
-proptest! {
-    #![proptest_config(ProptestConfig { cases: cases(), ..ProptestConfig::default() })]
-
-    #[test]
-    fn no_path_in_any_scope_reads_what_lies_elsewhere(
-        path in any_path(),
-        absolute in any::<bool>(),
-        chosen in prop::sample::subsequence(vec!["src", "docs/a.md", "srcx", "src/deep", "out"], 0..4),
-    ) {
-        let ground = shared_prison();
-        let path = if absolute { format!("{}/{path}", ground.root().display()) } else { path };
-        let holds = |mark: &str| chosen.iter().any(|scope| match mark {
-            "MARK-src" => *scope == "src" || *scope == "src/deep",
-            "MARK-xcrs" => *scope == "srcx",
-            "MARK-docs-a" => *scope == "docs/a.md",
-            _ => false,
-        });
-        for (_, text) in tools_on(ground, &chosen, &path) {
-            prop_assert!(!leaks(&text), "{text}");
-            for mark in ["MARK-in", "MARK-src", "MARK-xcrs", "MARK-docs-a", "MARK-docs-b"] {
-                prop_assert!(holds(mark) || !text.contains(mark), "{text}");
-            }
-        }
-        ground.workspace().exists(&scopes(&chosen), &path);
-    }
 }

@@ -123,6 +123,7 @@ fn check_bounds(output: &ToolOutput) {
     let chars = output.text.chars().count();
     assert!(chars <= offshoot::tool::MAX_RESULT_CHARS, "{chars} characters");
     assert!(!output.text.trim().is_empty(), "a result is never blank");
+    assert!(!output.text.contains("the tool failed inside"), "{}", output.text);
     assert!(output.bytes >= output.text.len() as u64 || output.truncated);
     assert!(output.ok || output.shown.is_empty(), "an error shows nothing");
 }
