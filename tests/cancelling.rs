@@ -14,9 +14,7 @@ use serde_json::{Value, json};
 fn script() -> Value {
     let read = json!({ "id": "k{n}", "name": "list_files", "arguments": { "path": "d{n}" } });
     let step = json!({ "text": "step {n}", "delay_ms": 60, "tool_calls": [read] });
-    let child = |name: &str| {
-        json!({ "match": name, "turns": [step, step, { "text": "ok", "delay_ms": 90 }] })
-    };
+    let child = |name: &str| json!({ "match": name, "turns": [step, step, { "text": "ok", "delay_ms": 90 }] });
     json!({
         "turns": [
             { "text": "I look.", "delay_ms": 100,
@@ -36,7 +34,8 @@ struct Moments(u64);
 
 impl Moments {
     fn next(&mut self, below: u64) -> u64 {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        self.0 =
+            self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (self.0 >> 33) % below
     }
 }
@@ -88,18 +87,20 @@ async fn a_cancelled_child_comes_back_as_a_result_and_the_parent_answers() {
     assert!(report.next.contains("do not retry"), "{}", report.next);
     assert_eq!(played.task_result("c2").status, Status::Completed);
     let asked = played.facts().position(|fact| matches!(fact, Fact::CancelRequested { .. }));
-    let ended = played.facts().position(
-        |fact| matches!(fact, Fact::RunFinished(end) if end.status == Status::Cancelled),
-    );
+    let ended = played
+        .facts()
+        .position(|fact| matches!(fact, Fact::RunFinished(end) if end.status == Status::Cancelled));
     assert!(asked.unwrap() < ended.unwrap());
     let receipt = played.facts().find_map(|fact| match fact {
         Fact::RunFinished(end) => end.receipt.clone(),
         _ => None,
     });
     assert_eq!(receipt.unwrap().connections_closed, 1);
-    assert!(played.facts().any(
-        |fact| matches!(fact, Fact::Notice { code, .. } if code == "UNFINISHED_CHILD")
-    ));
+    assert!(
+        played
+            .facts()
+            .any(|fact| matches!(fact, Fact::Notice { code, .. } if code == "UNFINISHED_CHILD"))
+    );
 }
 
 #[tokio::test(start_paused = true)]

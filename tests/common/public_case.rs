@@ -42,7 +42,8 @@ fn map_task(arguments: &mut Value) {
             fields.insert(to.to_owned(), value);
         }
     }
-    for tool in fields.get_mut("allowed_tools").and_then(Value::as_array_mut).into_iter().flatten() {
+    for tool in fields.get_mut("allowed_tools").and_then(Value::as_array_mut).into_iter().flatten()
+    {
         match tool.as_str() {
             Some("shell") => *tool = json!("bash"),
             Some("list_dir") => *tool = json!("list_files"),
