@@ -240,7 +240,7 @@ async fn delegations_beyond_the_limit_are_refused_and_the_rest_run() {
     let mut stage = Stage::new(&one_batch(&json!(calls), "done", &children));
     stage.limits.totals.delegations = 3;
     let played = stage.play("go").await;
-    assert_eq!(played.child_requests().len(), 3);
+    assert_eq!(played.child_requests().len(), 3, "{}", played.result("c0"));
     assert_eq!(played.task_result("c3").code, Some(Code::DelegationLimit));
 }
 
@@ -389,7 +389,7 @@ async fn a_delegation_adds_its_report_and_little_more_to_the_parents_context() {
     let played = Stage::new(&script).play("go").await;
     let requests = played.parent_requests();
     let size = |index: usize| -> usize {
-        requests[index].messages.iter().map(|m| serde_json::to_string(m).unwrap().len()).sum()
+        requests[index].messages.iter().map(|m| serde_json::to_string(&**m).unwrap().len()).sum()
     };
     let call = task_call("c1", "alpha").to_string().len();
     let report = serde_json::to_string(&played.result("c1")).unwrap().len();

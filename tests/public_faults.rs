@@ -28,9 +28,8 @@ fn worker() -> Role {
 }
 
 fn with_worker(file: &str) -> Stage {
-    let mut stage = Stage::new(&for_role(load(file), "worker"))
-        .tool(stand_in::Bash::new())
-        .permissions(&HANDS);
+    let mut stage =
+        Stage::new(&for_role(load(file), "worker")).tool(stand_in::Bash::new()).permissions(&HANDS);
     stage.roles.push(worker());
     stage
 }
@@ -119,9 +118,9 @@ async fn a_child_out_of_turns_is_not_a_success() {
     assert_eq!(report.turns, 3);
     assert!(report.warnings.iter().any(|w| w.code == WarningCode::Unfinished));
     assert!(report.next.contains("Unfinished"));
-    let notices = played.facts().filter(|fact| {
-        matches!(fact, Fact::Notice { code, .. } if code == "UNFINISHED_CHILD")
-    });
+    let notices = played
+        .facts()
+        .filter(|fact| matches!(fact, Fact::Notice { code, .. } if code == "UNFINISHED_CHILD"));
     assert_eq!(notices.count(), 1);
 }
 
@@ -257,7 +256,8 @@ async fn a_childs_usage_is_in_the_total_exactly_once() {
 async fn a_child_knows_its_own_task_and_nothing_else() {
     let mut case = load("B053-context-bleed.model.json");
     // The two earlier messages of the conversation get answers of their own.
-    let mut turns = vec![serde_json::json!({ "text": "one" }), serde_json::json!({ "text": "two" })];
+    let mut turns =
+        vec![serde_json::json!({ "text": "one" }), serde_json::json!({ "text": "two" })];
     turns.extend(case["turns"].as_array().unwrap().iter().cloned());
     case["turns"] = turns.into();
     let mut live = Stage::new(&case).start();

@@ -39,7 +39,8 @@ pub fn child_prompt(role: Option<&Role>) -> String {
 ///
 /// A snippet's fence carries its hash, so that no text can close its own fence.
 pub fn first_message(contract: &Contract) -> String {
-    let mut text = format!("Task: {}\n\nExpected output: {}", contract.prompt(), contract.expected_output());
+    let mut text =
+        format!("Task: {}\n\nExpected output: {}", contract.prompt(), contract.expected_output());
     if let Some(done_when) = contract.done_when() {
         let _ = write!(text, "\n\nDone when: {done_when}");
     }

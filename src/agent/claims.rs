@@ -254,8 +254,7 @@ mod tests {
 
     #[test]
     fn a_required_field_is_missed_until_it_is_there() {
-        let field =
-            ReportField { name: "steps".into(), holds: "the steps".into(), required: true };
+        let field = ReportField { name: "steps".into(), holds: "the steps".into(), required: true };
         let fields = [field];
         assert_eq!(Claims::parse(r#"{"summary":"s"}"#, &fields).missing(&fields), ["steps"]);
         let text = r#"{"summary":"s","steps":["one"]}"#;

@@ -11,7 +11,8 @@ use crate::domain::report::{Ending, Evidence, Report, Spent, Status, Warning, Wa
 use crate::domain::role::ReportField;
 use crate::domain::scope::PathScope;
 use crate::tool::Shown;
-use crate::workspace::{Existence, Workspace};
+use crate::workspace::Workspace;
+use crate::workspace::existence::Existence;
 
 /// Calls that a salvaged report lists.
 const LISTED_CALLS: usize = 20;
@@ -112,12 +113,10 @@ fn final_text(run: &Run, ending: Ending) -> &str {
 fn last_message_is_silent(run: &Run) -> bool {
     use crate::domain::message::{Block, Message};
     match run.history.messages().last().map(AsRef::as_ref) {
-        Some(Message::Assistant(answer)) => {
-            answer.blocks.iter().all(|block| match block {
-                Block::Text { text } => text == crate::domain::history::NO_TEXT,
-                Block::Reasoning { .. } | Block::Redacted { .. } | Block::ToolCall(_) => true,
-            })
-        }
+        Some(Message::Assistant(answer)) => answer.blocks.iter().all(|block| match block {
+            Block::Text { text } => text == crate::domain::history::NO_TEXT,
+            Block::Reasoning { .. } | Block::Redacted { .. } | Block::ToolCall(_) => true,
+        }),
         Some(Message::User { .. } | Message::Results { .. }) | None => true,
     }
 }
@@ -278,4 +277,3 @@ fn shows(shown: &Shown, path: &str, line: Option<u64>) -> bool {
         Shown::Folder { path: shown } => shown == path && line.is_none(),
     }
 }
-

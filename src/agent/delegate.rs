@@ -36,7 +36,7 @@ pub struct Ticket {
     /// True if the child may run beside others.
     pub reads_only: bool,
     /// Forgets the task when it ends.
-    live: LiveTask,
+    _live: LiveTask,
     sibling: Sibling,
 }
 
@@ -74,7 +74,7 @@ pub async fn admit(
         task,
         reads_only: reads_only(&request, &parent.tree.roles),
         request,
-        live: parent.host.live.enter(task, scope.clone()),
+        _live: parent.host.live.enter(task, scope.clone()),
         sibling: Sibling { parent: Arc::clone(parent), fingerprint },
         scope,
     })
@@ -99,11 +99,9 @@ pub async fn run_child(parent: &Arc<RunShared>, call: &ToolCall, ticket: Ticket)
         Ok(place) => place,
         Err(ending) => return never_started(&ticket, ending),
     };
-    let issue =
-        Issue { task_id: ticket.task, attempt: 1, issued_at: (parent.host.clock)() };
-    let narrowed = with_grant(parent, Some(&ticket), |grant| {
-        Contract::narrow(grant, &ticket.request, issue)
-    });
+    let issue = Issue { task_id: ticket.task, attempt: 1, issued_at: (parent.host.clock)() };
+    let narrowed =
+        with_grant(parent, Some(&ticket), |grant| Contract::narrow(grant, &ticket.request, issue));
     let opened = narrowed.and_then(|contract| open_account(parent, contract));
     let mut end = match opened {
         Ok((contract, account)) => start(parent, call, &ticket, contract, account).await,
@@ -349,11 +347,14 @@ fn with_grant<T>(
         // The task itself is among the live ones; it is no duplicate of itself.
         siblings.retain(|sha| *sha != ticket.sibling.fingerprint);
     }
+    // Nor does it stand in its own way: its delegation was counted when it was admitted.
+    let counted = u32::from(own.is_some());
     let (remaining, totals, delegations, descendant_turns) = {
         let mut ledger = parent.tree.ledger();
         ledger.set_elapsed_ms(parent.account, parent.elapsed_ms());
         let left = ledger.left_all(parent.account);
-        (left, ledger.totals(), ledger.delegations(), ledger.descendant_turns())
+        let others = ledger.delegations().saturating_sub(counted);
+        (left, ledger.totals(), others, ledger.descendant_turns())
     };
     let inherited;
     let session_store;
@@ -361,7 +362,7 @@ fn with_grant<T>(
         session_store = host.store();
         &session_store
     } else {
-        inherited = parent.contract.context_store();
+        inherited = ContextStore::of(parent.contract.context());
         &inherited
     };
     look(&Grant {
@@ -410,9 +411,8 @@ fn call_path(run: &RunShared) -> String {
 
 /// Whether the child of this request could only read: its role at most, or what was asked for.
 fn reads_only(request: &TaskRequest, roles: &RoleTable) -> bool {
-    let reads = |permission: Permission| {
-        matches!(permission, Permission::Read | Permission::Delegate)
-    };
+    let reads =
+        |permission: Permission| matches!(permission, Permission::Read | Permission::Delegate);
     match &request.permissions {
         Some(asked) => asked.iter().all(|name| Permission::from_name(name).is_some_and(reads)),
         None => roles

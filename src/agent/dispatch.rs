@@ -44,7 +44,12 @@ pub struct CallEnd {
 impl CallEnd {
     /// A call that never started.
     pub fn unstarted(failure: Failure, text: impl Into<String>) -> Self {
-        Self { output: ToolOutput::error(text), failure: Some(failure), duration_ms: 0, child: None }
+        Self {
+            output: ToolOutput::error(text),
+            failure: Some(failure),
+            duration_ms: 0,
+            child: None,
+        }
     }
 }
 
@@ -142,7 +147,7 @@ async fn admit(run: &mut Run, call: &ToolCall) -> Planned {
     let shared = Arc::clone(&run.shared);
     match guard::admit(&shared.host.toolbox, &shared.contract, call) {
         Ok(Admitted::Tool { tool, arguments }) => Planned::Tool { tool, arguments },
-        Ok(Admitted::Task(request)) => match delegate::admit(&shared, &call.call, *request).await {
+        Ok(Admitted::Task(request)) => match delegate::admit(&shared, &call.call, request).await {
             Ok(ticket) => Planned::Task(Box::new(ticket)),
             Err(end) => {
                 run.record.refused.push(call.name.clone());
@@ -156,7 +161,9 @@ async fn admit(run: &mut Run, call: &ToolCall) -> Planned {
             if call.name == crate::tool::task::NAME
                 && !matches!(refused.kind, RefusalKind::BadArguments { .. })
             {
-                return Planned::Decided(delegate::too_deep(&shared, &call.call, &refused.text).await);
+                return Planned::Decided(
+                    delegate::too_deep(&shared, &call.call, &refused.text).await,
+                );
             }
             Planned::Decided(CallEnd::unstarted(Failure::Refused, refused.text))
         }
@@ -187,9 +194,7 @@ async fn use_tool(
         return CallEnd::unstarted(Failure::Cancelled, "not run: cancelled");
     }
     let (call_id, name) = (call.call.clone(), call.name.clone());
-    shared
-        .emit(Fact::ToolStarted { call: call_id, name, arguments: call.arguments.clone() })
-        .await;
+    shared.emit(Fact::ToolStarted { call: call_id, name, arguments: call.arguments.clone() }).await;
     let began = Instant::now();
     let context = ToolContext {
         workspace: Arc::clone(&shared.host.workspace),
@@ -317,4 +322,3 @@ fn call_line(call: &ToolCall) -> String {
         None => call.name.clone(),
     }
 }
-

@@ -87,7 +87,12 @@ impl RunTree {
     /// A tree whose root account is already open.
     pub fn new(ledger: Ledger, roles: RoleTable) -> Self {
         let active = ledger.totals().active as usize;
-        Self { ledger: Mutex::new(ledger), roles, places: Semaphore::new(active.max(1)), waiting: Arc::default() }
+        Self {
+            ledger: Mutex::new(ledger),
+            roles,
+            places: Semaphore::new(active.max(1)),
+            waiting: Arc::default(),
+        }
     }
 
     /// The ledger, for one step of arithmetic. Never held over an await.

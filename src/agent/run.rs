@@ -23,9 +23,7 @@ use crate::domain::event::{Fact, Failure, Level, MessageFact, Origin};
 use crate::domain::hash::Sha;
 use crate::domain::history::{History, HistoryError};
 use crate::domain::ledger::AccountId;
-use crate::domain::message::{
-    AssistantMessage, Block, Message, StopReason, ToolCall, ToolResult,
-};
+use crate::domain::message::{AssistantMessage, Block, Message, StopReason, ToolCall, ToolResult};
 use crate::domain::report::{By, Ending, Exhausted};
 use crate::domain::spending::{self, Ask, Plan};
 use crate::domain::usage::estimate_tokens;
@@ -200,7 +198,13 @@ impl Run {
             None if first => self.first_choice.clone(),
             None => ToolChoice::Auto,
         };
-        Ok(TurnPlan { max_tokens, wrap_up: because, of, tool_choice, prompt_tokens: ask.prompt_tokens })
+        Ok(TurnPlan {
+            max_tokens,
+            wrap_up: because,
+            of,
+            tool_choice,
+            prompt_tokens: ask.prompt_tokens,
+        })
     }
 }
 
@@ -294,7 +298,12 @@ async fn step(run: &mut Run) -> Result<ControlFlow<Ending>, Ending> {
 
 /// What an answer in the wrap-up turn comes to: never `completed`, so that a forced answer does
 /// not pass as a finished one. A run of a single turn may simply answer in it.
-fn wrapped_up(plan: &TurnPlan, because: Exhausted, plain: bool, stop: Option<StopReason>) -> Ending {
+fn wrapped_up(
+    plan: &TurnPlan,
+    because: Exhausted,
+    plain: bool,
+    stop: Option<StopReason>,
+) -> Ending {
     match stop {
         Some(StopReason::Refusal) => Ending::Failed(Code::Refused),
         Some(StopReason::MaxTokens) => Ending::Exhausted(Exhausted::OutputTokens),

@@ -74,6 +74,15 @@ pub struct ContextStore {
 }
 
 impl ContextStore {
+    /// What a child can hand on: the snippets that it was given itself.
+    pub fn of(snippets: &[Snippet]) -> Self {
+        let entry = |snippet: &Snippet| Entry {
+            snippet: snippet.clone(),
+            sensitivity: Sensitivity::Normal,
+        };
+        Self { entries: snippets.iter().map(entry).collect() }
+    }
+
     /// Adds a snippet; one of the same key is replaced. Returns its card for the record.
     pub fn put(
         &mut self,

@@ -1,12 +1,13 @@
 //! The wires: how a neutral request becomes a model's answer. A provider knows nothing of runs,
 //! budgets or screens; dropping its stream closes the connection.
 //!
-//! [`script`] plays what a file
+//! Three of them: [`offline`] needs nothing and is no language model, [`script`] plays what a file
 //! says, [`openai`] speaks chat completions. [`http`] and `sse` are what network wires share,
 //! `paced` and `estimate` what the others share.
 
 mod estimate;
 pub mod http;
+pub mod offline;
 pub mod openai;
 mod paced;
 pub mod script;

@@ -25,9 +25,9 @@ where
     E: Send + 'static,
 {
     let pending = Arc::new(AtomicUsize::new(0));
-    let counter = Arc::clone(&pending);
+    let received = Arc::clone(&pending);
     let counted = body.map_err(move |error| BodyError(words(error))).and_then(move |bytes| {
-        let sum = counter.fetch_add(bytes.len(), Ordering::Relaxed) + bytes.len();
+        let sum = received.fetch_add(bytes.len(), Ordering::Relaxed) + bytes.len();
         std::future::ready(if sum > MAX_EVENT_BYTES {
             Err(BodyError(format!("one event has more than {MAX_EVENT_BYTES} bytes")))
         } else {

@@ -53,6 +53,11 @@ impl Limits {
         Ok(Self { preset, parent, totals, max_cost })
     }
 
+    /// What the whole session may cost, where the user bounded it.
+    pub fn session_cost(&self) -> Option<MicroUsd> {
+        self.max_cost.and_then(Limit::finite).map(MicroUsd)
+    }
+
     /// The parent's budget with a model whose price is known or not. A limit on the cost that the
     /// user asked for cannot be held without a price, and is then an error.
     pub fn parent_for(&self, model: &str, priced: bool) -> Result<Budget, SettingsError> {

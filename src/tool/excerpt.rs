@@ -95,6 +95,36 @@ pub fn without_partial_char(bytes: &[u8]) -> &[u8] {
     }
 }
 
+/// The text on one line, at most `chars` characters long, for titles and lists.
+pub fn one_line(text: &str, chars: usize) -> String {
+    let words: Vec<&str> = text.split_whitespace().take(chars).collect();
+    let line = words.join(" ");
+    if line.chars().count() <= chars {
+        return line;
+    }
+    format!("{}…", first_chars(&line, chars.saturating_sub(1)))
+}
+
+/// The text cut to about this many tokens by estimate, on a character boundary, ending in a line
+/// that says why.
+pub fn cut_to_tokens(text: &str, tokens: u64, why: &str) -> String {
+    let mut taken = 0_u64;
+    // A quarter of a token for an ASCII character, a whole one for any other.
+    let fits = |character: char| {
+        taken += if character.is_ascii() { 1 } else { 4 };
+        taken <= tokens.saturating_mul(4)
+    };
+    let kept: usize = text
+        .chars()
+        .take_while({
+            let mut fits = fits;
+            move |character| fits(*character)
+        })
+        .map(char::len_utf8)
+        .sum();
+    format!("{}\n… ({why})", &text[..kept])
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

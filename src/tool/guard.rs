@@ -1,27 +1,17 @@
 //! The only door to a tool. A tool that a run may not use is missing from its schema already; this
 //! is the second lock, for calls that a model makes all the same.
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use serde_json::Value;
 
+use crate::domain::contract::Contract;
 use crate::domain::message::ToolCall;
 use crate::domain::request::TaskRequest;
-use crate::domain::role::Permission;
 use crate::workspace::path::printable;
 
 use super::toolbox::Toolbox;
 use super::{Tool, arguments, task};
-
-/// What a run may call, from its contract.
-#[derive(Debug, Clone, Copy)]
-pub struct Allowance<'a> {
-    /// The tools, in the order they are offered.
-    pub tools: &'a [String],
-    /// The permissions; a tool whose permission is missing here may not be called.
-    pub permissions: &'a BTreeSet<Permission>,
-}
 
 /// A call that may run.
 #[derive(Clone)]
@@ -61,18 +51,14 @@ pub struct Refused {
     pub text: String,
 }
 
-/// Lets a call pass, or says why not.
-pub fn admit(
-    toolbox: &Toolbox,
-    allowance: Allowance<'_>,
-    call: &ToolCall,
-) -> Result<Admitted, Refused> {
-    if !allowance.holds(toolbox, &call.name) {
+/// Lets a call pass, or says why not. Touches nothing in either case.
+pub fn admit(toolbox: &Toolbox, contract: &Contract, call: &ToolCall) -> Result<Admitted, Refused> {
+    if !usable(toolbox, contract).any(|name| name == call.name) {
         let kind = match toolbox.permission(&call.name) {
             Some(_) => RefusalKind::NotHeld,
             None => RefusalKind::UnknownTool,
         };
-        return Err(Refused { kind, text: allowance.no_such_tool(toolbox, &call.name) });
+        return Err(Refused { kind, text: no_such_tool(toolbox, contract, &call.name) });
     }
     let admitted = match toolbox.get(&call.name) {
         Some(tool) => arguments::fit(&tool.spec().parameters, &call.arguments)
@@ -85,26 +71,19 @@ pub fn admit(
     })
 }
 
-impl Allowance<'_> {
-    /// The tools that this run can really call.
-    pub fn usable<'b>(&'b self, toolbox: &'b Toolbox) -> impl Iterator<Item = &'b str> {
-        self.tools.iter().map(String::as_str).filter(|name| self.permits(toolbox, name))
-    }
+/// The tools that a run can really call, in the order they are offered: those that its contract
+/// names, that exist, and whose permission it holds.
+pub fn usable<'a>(toolbox: &'a Toolbox, contract: &'a Contract) -> impl Iterator<Item = &'a str> {
+    contract.tools().iter().map(String::as_str).filter(|name| {
+        toolbox.permission(name).is_some_and(|needed| contract.permissions().contains(&needed))
+    })
+}
 
-    fn holds(&self, toolbox: &Toolbox, name: &str) -> bool {
-        self.tools.iter().any(|tool| tool == name) && self.permits(toolbox, name)
+fn no_such_tool(toolbox: &Toolbox, contract: &Contract, name: &str) -> String {
+    let name = printable(name);
+    let usable: Vec<&str> = usable(toolbox, contract).collect();
+    if usable.is_empty() {
+        return format!("`{name}` is refused: this run has no tools; answer in words");
     }
-
-    fn permits(&self, toolbox: &Toolbox, name: &str) -> bool {
-        toolbox.permission(name).is_some_and(|needed| self.permissions.contains(&needed))
-    }
-
-    fn no_such_tool(&self, toolbox: &Toolbox, name: &str) -> String {
-        let name = printable(name);
-        let usable: Vec<&str> = self.usable(toolbox).collect();
-        if usable.is_empty() {
-            return format!("`{name}` is refused: this run has no tools; answer in words");
-        }
-        format!("`{name}` is refused: this run has only these tools: {}", usable.join(", "))
-    }
+    format!("`{name}` is refused: this run has only these tools: {}", usable.join(", "))
 }

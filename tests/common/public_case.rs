@@ -10,16 +10,20 @@ pub fn load(file: &str) -> Value {
     let text = std::fs::read_to_string(&path)
         .unwrap_or_else(|error| panic!("cannot read {}: {error}", path.display()));
     let mut case: Value = serde_json::from_str(&text).unwrap();
-    let turns = case["turns"].as_array_mut().into_iter().flatten();
-    turns.for_each(map_turn);
-    for child in case["children"].as_array_mut().into_iter().flatten() {
-        child["turns"].as_array_mut().into_iter().flatten().for_each(map_turn);
+    items(&mut case, "turns").for_each(map_turn);
+    for child in items(&mut case, "children") {
+        items(child, "turns").for_each(map_turn);
     }
     case
 }
 
+/// The items of a list that may be missing.
+fn items<'a>(value: &'a mut Value, key: &str) -> impl Iterator<Item = &'a mut Value> {
+    value.get_mut(key).and_then(Value::as_array_mut).into_iter().flatten()
+}
+
 fn map_turn(turn: &mut Value) {
-    for call in turn["tool_calls"].as_array_mut().into_iter().flatten() {
+    for call in items(turn, "tool_calls") {
         let arguments = call["arguments"].as_str().unwrap_or("{}");
         let mut arguments: Value = serde_json::from_str(arguments).unwrap_or(json!({}));
         let name = match call["name"].as_str() {
@@ -60,8 +64,8 @@ fn map_task(arguments: &mut Value) {
 
 /// The same case with every `task` going to this role.
 pub fn for_role(mut case: Value, role: &str) -> Value {
-    for turn in case["turns"].as_array_mut().into_iter().flatten() {
-        for call in turn["tool_calls"].as_array_mut().into_iter().flatten() {
+    for turn in items(&mut case, "turns") {
+        for call in items(turn, "tool_calls") {
             if call["name"] == "task" {
                 call["arguments"]["role"] = json!(role);
             }

@@ -1,4 +1,4 @@
-//! The chat-completions wire, as OpenAI and most local servers speak it: one POST, one stream of
+//! The chat-completions wire, as `OpenAI` and most local servers speak it: one POST, one stream of
 //! events. It knows no dialects and does not retry.
 
 mod answer;

@@ -1,6 +1,8 @@
 //! The composition root of a conversation: it owns the history between runs, builds what they share
 //! and carries out commands. It knows no screen; front ends talk to it through two channels.
 
+pub mod setup;
+
 use std::sync::atomic::AtomicU32;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -11,8 +13,8 @@ use tokio::time::Instant;
 
 use crate::agent::briefing;
 use crate::agent::cancel::{CancelScope, LiveTasks};
-use crate::agent::host::{Host, Inbox, RunTree};
 use crate::agent::conclude;
+use crate::agent::host::{Host, Inbox, RunTree};
 use crate::agent::run::{Run, RunShared, run_agent};
 use crate::domain::budget::{Budget, Dimension, Limit, Preset, Totals};
 use crate::domain::command::{BudgetChoice, Command};
@@ -236,11 +238,8 @@ impl Conversation {
             pin.text.clone(),
             Sensitivity::Normal,
         );
-        let fact = Fact::ContextAdded {
-            card,
-            sensitivity: Sensitivity::Normal,
-            text: Some(pin.text),
-        };
+        let fact =
+            Fact::ContextAdded { card, sensitivity: Sensitivity::Normal, text: Some(pin.text) };
         self.tell(fact).await;
     }
 
@@ -485,11 +484,11 @@ impl Conversation {
 
 /// The tools that these permissions open, `task` last.
 fn tools_for(toolbox: &Toolbox, permissions: &[Permission]) -> Vec<String> {
-    let needed = toolbox.permissions();
     let mut tools: Vec<String> = toolbox
-        .names()
-        .filter(|name| needed.get(*name).is_some_and(|need| permissions.contains(need)))
-        .map(str::to_owned)
+        .permissions()
+        .into_iter()
+        .filter(|(_, needed)| permissions.contains(needed))
+        .map(|(name, _)| name)
         .collect();
     tools.sort_by_key(|name| name == task::NAME);
     tools
