@@ -51,11 +51,9 @@ impl std::fmt::Debug for Redactor {
 impl Redactor {
     /// A redactor for these secrets beside everything that has the shape of a key.
     pub fn new(secrets: Vec<String>) -> Self {
-        let mut secrets: Vec<String> = secrets
-            .iter()
-            .map(|secret| secret.trim().to_owned())
-            .filter(|secret| secret.len() >= SHORTEST_SECRET)
-            .collect();
+        let trimmed = secrets.into_iter().map(|secret| secret.trim().to_owned());
+        let mut secrets: Vec<String> =
+            trimmed.filter(|secret| secret.len() >= SHORTEST_SECRET).collect();
         secrets.sort_by_key(|secret| std::cmp::Reverse(secret.len()));
         secrets.dedup();
         Self { secrets }

@@ -43,14 +43,12 @@ impl StreamRedactor {
     /// What may be told now: nothing where all words are held back, else the fact, after the words
     /// of its run that were held back before it.
     pub fn pass(&mut self, origin: Origin, fact: Fact) -> Vec<(Origin, Fact)> {
-        match streamed(fact) {
-            Ok((stream, text)) => self.words(origin, stream, &text).into_iter().collect(),
-            Err(fact) => {
-                let mut told = self.release(&origin);
-                told.push((origin, self.redactor.fact(fact)));
-                told
-            }
+        if let Some((stream, text)) = streamed(&fact) {
+            return self.words(origin, stream, text).into_iter().collect();
         }
+        let mut told = self.release(&origin);
+        told.push((origin, self.redactor.fact(fact)));
+        told
     }
 
     fn words(&mut self, origin: Origin, stream: Stream, more: &str) -> Option<(Origin, Fact)> {
@@ -112,15 +110,16 @@ impl Tail {
     }
 }
 
-fn streamed(fact: Fact) -> Result<(Stream, String), Fact> {
+/// The stream that a transient fact belongs to, and its words.
+fn streamed(fact: &Fact) -> Option<(Stream, &str)> {
     if let Fact::TextDelta { text } = fact {
-        Ok((Stream::Text, text))
+        Some((Stream::Text, text))
     } else if let Fact::ReasoningDelta { text } = fact {
-        Ok((Stream::Reasoning, text))
+        Some((Stream::Reasoning, text))
     } else if let Fact::ToolProgress { call, text } = fact {
-        Ok((Stream::Progress(call), text))
+        Some((Stream::Progress(call.clone()), text))
     } else {
-        Err(fact)
+        None
     }
 }
 
