@@ -3,4 +3,5 @@ pub mod domain;
 pub mod provider;
 pub mod story;
 pub mod tool;
+pub mod ui;
 pub mod workspace;
