@@ -4,12 +4,12 @@
 
 use serde_json::{Value, json};
 
+use super::Call;
 use super::findings::{best, is_manifest, is_noise};
 use super::frameworks;
 use super::observed::Observed;
 use super::question::Question;
-use super::topics::{CI_FILES, MANIFESTS};
-use super::{Call, topics::Topic};
+use super::topics::{CI_FILES, MANIFESTS, Topic};
 
 /// Calls of one task at most.
 const MAX_CALLS: usize = 8;
