@@ -260,6 +260,17 @@ async fn a_cut_stream_is_an_error_and_none_of_its_calls_come_through() {
 }
 
 #[tokio::test]
+async fn a_connection_that_breaks_off_is_an_error_after_the_text_before_it() {
+    let mut answer = Answer::events(delta(&json!({"content": "half"})));
+    answer.head = answer.head.replace("connection:", "content-length: 100000\r\nconnection:");
+    let server = Server::start(answer).await;
+    let (chunks, error) = ask(&server.provider()).await;
+    assert_eq!(chunks, [Chunk::Text("half".to_owned())]);
+    assert!(matches!(error, Some(ProviderError::Broken { .. })), "{error:?}");
+    assert!(!error.unwrap().to_string().contains("http://"), "it does not show the URL");
+}
+
+#[tokio::test]
 async fn a_stream_without_done_is_whole_once_it_said_why_it_stopped() {
     let whole = whole_answer();
     let body = whole.trim_end().strip_suffix("data: [DONE]").unwrap().trim_end();

@@ -230,7 +230,8 @@ pub fn network_words(error: reqwest::Error) -> String {
     while let Some(source) = cause.source() {
         cause = source;
     }
-    one_line(&cause.to_string(), ERROR_CHARS)
+    let words = cause.to_string();
+    one_line(words.strip_prefix("unexpected error: ").unwrap_or(&words), ERROR_CHARS)
 }
 
 fn str_at<'a>(value: &'a Value, key: &str) -> Option<&'a str> {

@@ -181,7 +181,18 @@ fn tell(answer: &mut String, result: &ToolResult, language: Language) {
     for violation in items(&report, "violations") {
         let _ = write!(answer, "\n- {}", text_at(violation, "message").unwrap_or_default());
     }
-    let mut places = items(&report, "evidence").filter_map(place).peekable();
+    for (field, heading) in
+        [("steps", language.pick("Steps:", "步骤：")), ("risks", language.pick("Risks:", "风险："))]
+    {
+        let mut texts = items(&report, field).filter_map(Value::as_str).peekable();
+        if texts.peek().is_some() {
+            let _ = write!(answer, "\n\n{heading}");
+        }
+        for text in texts {
+            let _ = write!(answer, "\n- {text}");
+        }
+    }
+    let mut places = items(&report, "evidence").filter_map(|item| place(item, language)).peekable();
     if places.peek().is_some() {
         answer.push_str(language.pick("\n\nEvidence:", "\n\n依据："));
     }
@@ -230,7 +241,7 @@ fn report_in(text: &str) -> Option<Value> {
     objects.into_iter().find(|value| value.get("status").is_some())
 }
 
-fn place(evidence: &Value) -> Option<String> {
+fn place(evidence: &Value, language: Language) -> Option<String> {
     let path = text_at(evidence, "path")?;
     let mut place = path.to_owned();
     if let Some(line) = evidence.get("line").and_then(Value::as_u64) {
@@ -238,6 +249,9 @@ fn place(evidence: &Value) -> Option<String> {
     }
     if let Some(reason) = text_at(evidence, "reason").filter(|reason| !reason.is_empty()) {
         let _ = write!(place, " — {reason}");
+    }
+    if evidence.get("verified").and_then(Value::as_bool) == Some(false) {
+        place.push_str(language.pick(" (not verified)", "（未核实）"));
     }
     Some(place)
 }

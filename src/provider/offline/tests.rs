@@ -393,14 +393,33 @@ fn reported(report: &Value) -> Message {
 #[tokio::test]
 async fn a_parent_answers_from_the_report_in_the_language_of_the_question() {
     for (question, words) in [
-        ("Which test framework?", ["pytest is it", "Evidence:", "a.py:3", "no language model"]),
-        ("什么测试框架？", ["pytest is it", "依据：", "a.py:3", "没有接入语言模型"]),
+        (
+            "Which test framework?",
+            [
+                "pytest is it",
+                "Evidence:",
+                "a.py:3 — says so (not verified)",
+                "- read a.py first",
+                "no language model",
+            ],
+        ),
+        (
+            "什么测试框架？",
+            [
+                "pytest is it",
+                "依据：",
+                "a.py:3 — says so（未核实）",
+                "- read a.py first",
+                "没有接入语言模型",
+            ],
+        ),
     ] {
         let mut messages = vec![user(question)];
         messages.push(Message::Assistant(ask(request(0, &["task"], &messages)).await));
         messages.push(reported(&json!({
             "status": "completed", "summary": "pytest is it",
-            "evidence": [{"path": "a.py", "line": 3, "reason": "says so"}]
+            "evidence": [{"path": "a.py", "line": 3, "reason": "says so", "verified": false}],
+            "steps": ["read a.py first"]
         })));
         let answer = ask(request(0, &["task"], &messages)).await;
         assert_eq!(answer.tool_calls().count(), 0);

@@ -103,8 +103,11 @@ impl Answer {
             self.refused |= !refusal.is_empty();
             let words = [words, refusal].into_iter().filter(|text| !text.is_empty());
             chunks.extend(words.map(Chunk::Text));
-            let calls = delta.get("tool_calls").and_then(Value::as_array);
-            calls.into_iter().flatten().for_each(|part| self.take_call(part));
+            let parts =
+                delta.get("tool_calls").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
+            for (place, part) in parts.iter().enumerate() {
+                self.take_call(part, (parts.len() > 1).then_some(place));
+            }
         }
         if let Some(reason) = choice.get("finish_reason").and_then(Value::as_str)
             && !reason.is_empty()
@@ -113,12 +116,17 @@ impl Answer {
         }
     }
 
-    fn take_call(&mut self, part: &Value) {
+    /// Takes a fragment. `place` is its place among several that came at once.
+    fn take_call(&mut self, part: &Value, place: Option<usize>) {
         let index = part.get("index").and_then(Value::as_u64);
         let id = part.get("id").and_then(Value::as_str).unwrap_or("");
         let function = part.get("function").unwrap_or(&Value::Null);
         let name = function.get("name").and_then(Value::as_str).unwrap_or("");
-        let position = self.calls.iter().rposition(|call| call.continues(index, id, name));
+        let is_bare = index.is_none() && id.is_empty() && name.is_empty();
+        let position = match place.filter(|place| is_bare && *place < self.calls.len()) {
+            Some(place) => Some(place),
+            None => self.calls.iter().rposition(|call| call.continues(index, id, name)),
+        };
         let position = position.unwrap_or_else(|| {
             self.calls.push(CallParts { index, ..CallParts::default() });
             self.calls.len() - 1
@@ -264,6 +272,19 @@ mod tests {
             finish("tool_calls"),
         ]);
         assert_eq!(by_name.chunks[..2], [call("", "x", json!({})), call("", "y", json!({}))]);
+    }
+
+    #[test]
+    fn bare_fragments_that_come_at_once_belong_to_the_calls_in_their_order() {
+        let begin = |id: &str| json!({"id": id, "function": {"name": "x", "arguments": "{\"k\":"}});
+        let end = |value: &str| json!({"function": {"arguments": value}});
+        let step = read(&[
+            delta(&json!({"tool_calls": [begin("a"), begin("b")]})),
+            delta(&json!({"tool_calls": [end("1}"), end("2}")]})),
+            finish("tool_calls"),
+        ]);
+        let calls = [call("a", "x", json!({"k": 1})), call("b", "x", json!({"k": 2}))];
+        assert_eq!(step.chunks[..2], calls);
     }
 
     #[test]
