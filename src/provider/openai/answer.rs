@@ -7,11 +7,16 @@ use crate::domain::message::{StopReason, ToolCall};
 use crate::domain::usage::Usage;
 use crate::provider::{Chunk, http};
 
+/// What one answer may hold back: more is no answer but an attack on the memory.
+const MAX_CALLS: usize = 1_024;
+const MAX_ARGUMENT_BYTES: usize = 8 * 1024 * 1024;
+
 /// An answer while it comes in. Calls are held back until it is whole, so that half of one can
 /// never run.
 #[derive(Debug, Default)]
 pub struct Answer {
     calls: Vec<CallParts>,
+    argument_bytes: usize,
     finish: Option<String>,
     refused: bool,
     events: usize,
@@ -76,6 +81,9 @@ impl Answer {
         if let Some(choice) = event.get("choices").and_then(|choices| choices.get(0)) {
             self.take_choice(choice, &mut step.chunks);
         }
+        if self.calls.len() > MAX_CALLS || self.argument_bytes > MAX_ARGUMENT_BYTES {
+            return Step::failed("it asks for more tool calls than can be held");
+        }
         step
     }
 
@@ -139,7 +147,10 @@ impl Answer {
             name.clone_into(&mut call.name);
         }
         match function.get("arguments") {
-            Some(Value::String(text)) => call.arguments.push_str(text),
+            Some(Value::String(text)) => {
+                self.argument_bytes += text.len();
+                call.arguments.push_str(text);
+            }
             Some(whole @ Value::Object(_)) => call.arguments = whole.to_string(),
             Some(Value::Null | Value::Bool(_) | Value::Number(_) | Value::Array(_)) | None => {}
         }
@@ -295,6 +306,14 @@ mod tests {
             finish("tool_calls"),
         ]);
         assert_eq!(step.chunks[..2], [call("a", "x", json!({})), call("b", "x", json!({}))]);
+    }
+
+    #[test]
+    fn endless_calls_are_refused() {
+        let event = |id: usize| part(&json!({"id": id.to_string(), "function": {"name": "x"}}));
+        let events: Vec<Value> = (0..=MAX_CALLS).map(event).collect();
+        let step = read(&events);
+        assert!(step.failure.is_some_and(|failure| failure.detail.contains("more tool calls")));
     }
 
     #[test]
