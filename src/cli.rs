@@ -131,6 +131,7 @@ pub enum BudgetName {
 
 /// The options that work today, before or after the command.
 #[derive(Debug, Default, Args)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag that was typed or not")]
 pub struct Options {
     /// Who answers: openai, offline, or script:FILE
     #[arg(long, global = true, value_name = "NAME")]
@@ -236,7 +237,7 @@ where
         Ok(matches) => matches,
         Err(error) => return explained(&error),
     };
-    let typed = Typed::from_arg_matches(&matches).or_else(|error| Err(grammar(&error)))?;
+    let typed = Typed::from_arg_matches(&matches).map_err(|error| grammar(&error))?;
     typed.refuse_what_is_not_built()?;
     typed.refuse_what_does_not_fit()?;
     Ok(Parsed::Typed(Box::new(typed)))

@@ -31,7 +31,9 @@ pub fn json(text: &str) -> Cow<'_, str> {
     for c in text.chars() {
         if needs_work(c) {
             for unit in c.encode_utf16(&mut [0; 2]) {
-                escaped.push_str(&format!("\\u{unit:04x}"));
+                let digit = |shift: u16| char::from_digit(u32::from(*unit >> shift & 0xf), 16);
+                escaped.push_str("\\u");
+                escaped.extend([12, 8, 4, 0].into_iter().filter_map(digit));
             }
         } else {
             escaped.push(c);
@@ -94,11 +96,11 @@ impl Scanner<'_> {
     }
 
     fn skip_while(&mut self, takes: impl Fn(char) -> bool) {
-        self.rest = self.rest.trim_start_matches(|c| takes(c));
+        self.rest = self.rest.trim_start_matches(takes);
     }
 
     fn skip_one(&mut self, takes: impl Fn(char) -> bool) {
-        if self.rest.starts_with(|c| takes(c)) {
+        if self.rest.starts_with(takes) {
             self.next();
         }
     }

@@ -108,7 +108,7 @@ where
     let writer = Writer { streams: Some((input.out, input.err)), broken: None };
     let watch =
         Watch { events: input.events, commands: input.commands, printer, writer, finished: None };
-    watch.to_the_end().await
+    watch.until_the_end().await
 }
 
 fn printer<O, E>(input: &Headless<O, E>) -> Box<dyn Printer + Send> {
@@ -139,7 +139,7 @@ where
     O: Write + Send + 'static,
     E: Write + Send + 'static,
 {
-    async fn to_the_end(mut self) -> Outcome {
+    async fn until_the_end(mut self) -> Outcome {
         let mut batch = Vec::new();
         let mut over = false;
         while !over && self.events.recv_many(&mut batch, BATCH).await > 0 {

@@ -81,15 +81,12 @@ impl Printer for Stream {
             let fact = Fact::RunFinished(Box::new(broken_off()));
             self.supply(Origin::parent(run), fact, pages);
         }
-        match self.session_end.take() {
-            Some(event) => {
-                let id = event.id.max(self.last_id + 1);
-                self.line(&Event { id, ..event }, pages);
-            }
-            None => {
-                let reason = "the runtime broke off".to_owned();
-                self.supply(Origin::session(), Fact::SessionFinished { reason }, pages);
-            }
+        if let Some(event) = self.session_end.take() {
+            let id = event.id.max(self.last_id + 1);
+            self.line(&Event { id, ..event }, pages);
+        } else {
+            let reason = "the runtime broke off".to_owned();
+            self.supply(Origin::session(), Fact::SessionFinished { reason }, pages);
         }
     }
 }

@@ -42,12 +42,39 @@ const BLOCK_BEGINNING: &str = "-----BEGIN ";
 const BLOCK_KIND: &str = "PRIVATE KEY-----";
 const BLOCK_END: &str = "-----END ";
 
+/// A text, or a part of one that begins inside of a word.
+#[derive(Clone, Copy)]
+pub(super) struct Part<'a> {
+    /// The text.
+    pub(super) text: &'a str,
+    /// True if a word goes on at its start.
+    pub(super) inside_word: bool,
+}
+
+impl Part<'_> {
+    /// True if a word may begin at this place. Scripts without spaces end a word as a space does.
+    fn begins_word(self, at: usize) -> bool {
+        if at == 0 { !self.inside_word } else { !ends_in_word(&self.text[..at]) }
+    }
+
+    fn starts(self, beginning: &str) -> impl Iterator<Item = usize> {
+        let all = self.text.match_indices(beginning).map(|(at, _)| at);
+        all.filter(move |at| self.begins_word(*at))
+    }
+}
+
+/// True if what follows this text goes on with its last word.
+pub(super) fn ends_in_word(text: &str) -> bool {
+    text.ends_with(|c: char| c.is_ascii_alphanumeric())
+}
+
 /// The text with what looks like a key blotted out, its beginning left to tell what it was; `None`
 /// if nothing looks like one.
-pub(super) fn blot(text: &str) -> Option<String> {
+pub(super) fn blot(part: Part<'_>) -> Option<String> {
+    let text = part.text;
     let mut spans = private_keys(text);
     for shape in &SHAPES {
-        spans.extend(keys(text, shape));
+        spans.extend(keys(part, shape));
     }
     if spans.is_empty() {
         return None;
@@ -66,11 +93,13 @@ pub(super) fn blot(text: &str) -> Option<String> {
 }
 
 /// Where, at the end of a text that goes on, something begins that may become a key.
-pub(super) fn open_end(text: &str) -> Option<usize> {
+pub(super) fn open_end(part: Part<'_>) -> Option<usize> {
+    let text = part.text;
     let open = |shape: &Shape| {
-        let grown = starts(text, shape.beginning)
+        let grown = part
+            .starts(shape.beginning)
             .find(|at| text[at + shape.beginning.len()..].chars().all(is_key));
-        grown.or_else(|| partial_end(text, shape.beginning).filter(|at| begins_word(text, *at)))
+        grown.or_else(|| partial_end(text, shape.beginning).filter(|at| part.begins_word(*at)))
     };
     let block = text.rfind(BLOCK_BEGINNING).filter(|at| block_end(&text[*at..]).is_none());
     let block = block.or_else(|| partial_end(text, BLOCK_BEGINNING));
@@ -87,26 +116,19 @@ pub(super) fn partial_end(text: &str, word: &str) -> Option<usize> {
     (1..=longest).rev().find(fits).map(|length| text.len() - length)
 }
 
-fn starts(text: &str, beginning: &str) -> impl Iterator<Item = usize> {
-    text.match_indices(beginning).map(|(at, _)| at).filter(|at| begins_word(text, *at))
-}
-
-fn begins_word(text: &str, at: usize) -> bool {
-    !text[..at].ends_with(|c: char| c.is_alphanumeric())
-}
-
 fn is_key(c: char) -> bool {
     c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.' | '~' | '+' | '/' | '=')
 }
 
 /// The part of each key of this shape after its beginning.
-fn keys(text: &str, shape: &Shape) -> impl Iterator<Item = (usize, usize)> {
-    starts(text, shape.beginning).filter_map(|at| {
+fn keys(part: Part<'_>, shape: &Shape) -> impl Iterator<Item = (usize, usize)> {
+    let text = part.text;
+    part.starts(shape.beginning).filter_map(move |at| {
         let from = at + shape.beginning.len();
         let rest = &text[from..];
         let body = &rest[..rest.find(|c| !is_key(c)).unwrap_or(rest.len())];
-        // A sentence's full stop is no part of the key before it.
-        let body = body.trim_end_matches('.');
+        // A sentence's full stop or a heading in dashes is no part of the key before it.
+        let body = body.split("-----").next().unwrap_or(body).trim_end_matches(['.', '-']);
         let digits = body.contains(|c: char| c.is_ascii_digit());
         (body.len() >= shape.least && digits).then_some((from, from + body.len()))
     })

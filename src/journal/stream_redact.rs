@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 
 use super::redact::Redactor;
-use super::shapes;
+use super::shapes::{self, Part};
 use crate::domain::event::{Fact, Origin};
 use crate::domain::ids::{CallId, RunId};
 
@@ -14,7 +14,7 @@ const HELD_BYTES: usize = 16 * 1024;
 /// Redacts facts in the order they are told.
 pub struct StreamRedactor {
     redactor: Redactor,
-    held: HashMap<Option<RunId>, Vec<Held>>,
+    tails: HashMap<Option<RunId>, Vec<Tail>>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -24,74 +24,102 @@ enum Stream {
     Progress(CallId),
 }
 
-struct Held {
+/// What is known of one stream of words.
+struct Tail {
     stream: Stream,
     origin: Origin,
-    text: String,
+    /// Words that were not told yet.
+    held: String,
+    /// True if the words that were told end inside of a word.
+    inside_word: bool,
 }
 
 impl StreamRedactor {
     /// Starts with nothing held back.
     pub fn new(redactor: Redactor) -> Self {
-        Self { redactor, held: HashMap::new() }
+        Self { redactor, tails: HashMap::new() }
     }
 
     /// What may be told now: nothing where all words are held back, else the fact, after the words
     /// of its run that were held back before it.
     pub fn pass(&mut self, origin: Origin, fact: Fact) -> Vec<(Origin, Fact)> {
-        match streamed(fact) {
-            Ok((stream, text)) => self.words(origin, stream, &text).into_iter().collect(),
-            Err(fact) => {
-                let mut told = self.release(&origin);
-                told.push((origin, self.redactor.fact(fact)));
-                told
-            }
+        if let Some((stream, text)) = streamed(&fact) {
+            return self.words(origin, stream, text).into_iter().collect();
         }
+        let mut told = self.release(&origin);
+        told.push((origin, self.redactor.fact(fact)));
+        told
     }
 
     fn words(&mut self, origin: Origin, stream: Stream, more: &str) -> Option<(Origin, Fact)> {
-        let all_held = self.held.entry(origin.run.clone()).or_default();
-        let earlier = all_held.iter().position(|held| held.stream == stream);
-        let mut text = earlier.map(|at| all_held.swap_remove(at).text).unwrap_or_default();
-        text.push_str(more);
-        // Whole secrets go first: the end of one may look like the beginning of the next.
-        let mut text = self.redactor.known(&text).into_owned();
-        let mut keep = text.len() - safe_length(&self.redactor, &text);
-        if keep > HELD_BYTES {
-            keep = 0;
-        }
-        let held = text.split_off(text.len() - keep);
-        if !held.is_empty() {
-            all_held.push(Held { stream: stream.clone(), origin: origin.clone(), text: held });
-        }
-        let text = self.redactor.text(&text).into_owned();
+        let tails = self.tails.entry(origin.run.clone()).or_default();
+        let place = tails.iter().position(|tail| tail.stream == stream).unwrap_or_else(|| {
+            let (stream, origin) = (stream.clone(), origin.clone());
+            tails.push(Tail { stream, origin, held: String::new(), inside_word: false });
+            tails.len() - 1
+        });
+        let text = tails[place].grow(&self.redactor, more);
         (!text.is_empty()).then(|| (origin, delta(stream, text)))
     }
 
     fn release(&mut self, origin: &Origin) -> Vec<(Origin, Fact)> {
-        let held = self.held.remove(&origin.run).unwrap_or_default();
-        let told = held.into_iter().map(|held| {
-            (held.origin, delta(held.stream, self.redactor.text(&held.text).into_owned()))
-        });
-        told.collect()
+        let tails = self.tails.remove(&origin.run).unwrap_or_default();
+        let held = tails.into_iter().filter(|tail| !tail.held.is_empty());
+        held.map(|tail| {
+            let text = tail.blotted(&tail.held);
+            (tail.origin, delta(tail.stream, text))
+        })
+        .collect()
     }
 }
 
-/// Bytes from the start in which no secret is still growing.
-fn safe_length(redactor: &Redactor, text: &str) -> usize {
-    let known = redactor.secrets().iter().filter_map(|secret| shapes::partial_end(text, secret));
-    known.chain(shapes::open_end(text)).min().unwrap_or(text.len())
+impl Tail {
+    /// Takes more words and gives those that may be told.
+    fn grow(&mut self, redactor: &Redactor, more: &str) -> String {
+        self.held.push_str(more);
+        // Whole secrets go first: the end of one may look like the beginning of the next.
+        let mut text = redactor.known(&self.held).into_owned();
+        let safe = self.safe_length(redactor, &text);
+        let told = if text.len() - safe > HELD_BYTES { text.len() } else { safe };
+        self.held = text.split_off(told);
+        let blotted = self.blotted(&text);
+        if !text.is_empty() {
+            self.inside_word = shapes::ends_in_word(&text);
+        }
+        blotted
+    }
+
+    /// Bytes from the start in which no secret is still growing.
+    fn safe_length(&self, redactor: &Redactor, text: &str) -> usize {
+        let secrets = redactor.secrets().iter();
+        let known = secrets.filter_map(|secret| shapes::partial_end(text, secret)).min();
+        let mut safe = known.unwrap_or(text.len());
+        // A key that reaches up to that place may go on behind it.
+        while let Some(earlier) = shapes::open_end(self.part(&text[..safe])) {
+            safe = earlier;
+        }
+        safe
+    }
+
+    fn blotted(&self, text: &str) -> String {
+        shapes::blot(self.part(text)).unwrap_or_else(|| text.to_owned())
+    }
+
+    fn part<'a>(&self, text: &'a str) -> Part<'a> {
+        Part { text, inside_word: self.inside_word }
+    }
 }
 
-fn streamed(fact: Fact) -> Result<(Stream, String), Fact> {
+/// The stream that a transient fact belongs to, and its words.
+fn streamed(fact: &Fact) -> Option<(Stream, &str)> {
     if let Fact::TextDelta { text } = fact {
-        Ok((Stream::Text, text))
+        Some((Stream::Text, text))
     } else if let Fact::ReasoningDelta { text } = fact {
-        Ok((Stream::Reasoning, text))
+        Some((Stream::Reasoning, text))
     } else if let Fact::ToolProgress { call, text } = fact {
-        Ok((Stream::Progress(call), text))
+        Some((Stream::Progress(call.clone()), text))
     } else {
-        Err(fact)
+        None
     }
 }
 

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
+use crate::domain::message::ToolSchema;
 use crate::domain::role::Permission;
-use crate::provider::ToolSchema;
 
 use super::list_files::ListFiles;
 use super::read_file::ReadFile;
