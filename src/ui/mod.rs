@@ -10,6 +10,7 @@ pub mod burst;
 pub mod composer;
 pub mod conversation_pane;
 pub mod delegations_pane;
+pub mod input;
 pub mod key_table;
 pub mod keymap;
 pub mod lang;
@@ -31,8 +32,7 @@ use std::io::{self, Stdout};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use crossterm::event::{Event as TerminalEvent, EventStream, KeyEventKind};
-use futures_util::{FutureExt, StreamExt};
+use crossterm::event::{Event as TerminalEvent, KeyEventKind};
 use ratatui::Terminal;
 use ratatui::backend::CrosstermBackend;
 use ratatui::buffer::Buffer;
@@ -45,6 +45,7 @@ use crate::domain::event::{Event, Timestamp};
 use crate::story::Story;
 
 use burst::Burst;
+use input::Input;
 use msg::{Effect, Msg};
 use paint::Palette;
 use screen::Screen;
@@ -123,7 +124,7 @@ struct App {
     story: Story,
     screen: Screen,
     terminal: Terminal<CrosstermBackend<io::BufWriter<Stdout>>>,
-    keys: EventStream,
+    input: Input,
     burst: Burst,
     /// Whether anything changed since the last frame, and when that was.
     dirty: bool,
@@ -147,7 +148,7 @@ impl App {
             story: Story::default(),
             screen,
             terminal,
-            keys: EventStream::new(),
+            input: Input::start(),
             burst: Burst::default(),
             dirty: true,
             drawn: Instant::now(),
@@ -167,7 +168,7 @@ impl App {
         while !self.is_over() {
             let wake = self.next_wake();
             tokio::select! {
-                key = self.keys.next() => self.terminal_events(key)?,
+                key = self.input.next() => self.terminal_events(key)?,
                 event = self.front.events.recv() => self.session_events(event)?,
                 permit = commands.reserve(), if !self.outbox.is_empty() => {
                     send(permit.ok(), &mut self.outbox);
@@ -215,10 +216,8 @@ impl App {
                     return Ok(());
                 }
             }
-            match self.keys.next().now_or_never() {
-                Some(event) => {
-                    next = Some(event.unwrap_or_else(|| Err(io::ErrorKind::UnexpectedEof.into())));
-                }
+            match self.input.waiting() {
+                Some(event) => next = Some(event),
                 None => break,
             }
         }
