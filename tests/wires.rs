@@ -7,10 +7,9 @@ use std::time::Duration;
 
 use futures_util::StreamExt;
 use offshoot::domain::ids::{CallId, RunId};
-use offshoot::domain::message::{Message, StopReason, ToolCall};
+use offshoot::domain::message::{Message, StopReason, ToolCall, ToolSchema};
 use offshoot::domain::usage::Usage;
 use offshoot::provider::openai::{Config, OpenAi};
-use offshoot::domain::message::ToolSchema;
 use offshoot::provider::{Chunk, Provider, ProviderError, Request, ToolChoice};
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -459,7 +458,7 @@ fn assert_reads_as(chunks: &[Chunk], checked: &Value, name: &str) {
         match chunk {
             Chunk::Text(piece) => text.push_str(piece),
             Chunk::ToolCall(call) => {
-                calls.push(json!({"name": call.name, "arguments": call.arguments}))
+                calls.push(json!({"name": call.name, "arguments": call.arguments}));
             }
             Chunk::Usage(told) => usage = *told,
             Chunk::Reasoning(_) | Chunk::Signature(_) | Chunk::Redacted(_) | Chunk::Stop(_) => {}

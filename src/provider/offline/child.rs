@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 use crate::domain::message::Message;
 use crate::provider::Request;
 
-use super::findings::{self, Finding};
+use super::findings;
 use super::frameworks::{self, Found};
 use super::observed::{Line, Observed};
 use super::question::{Language, Question};
@@ -92,10 +92,13 @@ struct Answer {
 
 fn about_frameworks(question: &Question, observed: &Observed) -> Answer {
     let found = frameworks::found(observed);
-    let Some((main, others)) = found.split_first() else {
-        return about_words(question, observed);
-    };
     let language = question.language;
+    let Some((main, others)) = found.split_first() else {
+        let Answer { summary, evidence } = about_words(question, observed);
+        let nothing = language
+            .pick("No mark of a known test framework was found.", "没有找到已知测试框架的痕迹。");
+        return Answer { summary: format!("{nothing} {summary}"), evidence };
+    };
     let (at, says) = (place(&main.line), quote(&main.line.text));
     let (name, of) = (main.framework.name, main.framework.language);
     let mut summary = match language {
@@ -120,24 +123,23 @@ fn about_frameworks(question: &Question, observed: &Observed) -> Answer {
 }
 
 fn about_words(question: &Question, observed: &Observed) -> Answer {
-    let findings = findings::best(question, observed, MAX_EVIDENCE);
-    if findings.is_empty() {
-        return nothing_found(question, observed);
-    }
-    let language = question.language;
-    let words = question.keywords.join(", ");
-    let mut summary = match language {
-        Language::English => {
-            format!("The places that fit the words of the question best ({words}):")
-        }
-        Language::Chinese => format!("与问题中的词（{words}）最相符的位置："),
+    let lines = findings::best(question, observed, MAX_EVIDENCE);
+    let Some(first) = lines.first() else { return nothing_found(question, observed) };
+    let (at, says) = (place(first), quote(&first.text));
+    let mut summary = match question.language {
+        Language::English => format!("The words of the question lead to {at}: `{says}`."),
+        Language::Chinese => format!("按问题里的词找到 {at}：`{says}`。"),
     };
-    for finding in &findings {
-        let _ = write!(summary, "\n- {}: `{}`", place(&finding.line), quote(&finding.line.text));
+    if lines.len() > 1 {
+        let others: Vec<String> = lines[1..].iter().map(place).collect();
+        let _ = match question.language {
+            Language::English => write!(summary, " Next best: {}.", others.join(", ")),
+            Language::Chinese => write!(summary, "其次：{}。", others.join("、")),
+        };
     }
-    let evidence = findings.into_iter().map(|finding| {
-        let reason = reason(&finding, language);
-        (Some(finding.line), reason)
+    let evidence = lines.into_iter().map(|line| {
+        let reason = format!("`{}`", quote(&line.text));
+        (Some(line), reason)
     });
     Answer { summary, evidence: evidence.collect() }
 }
@@ -169,15 +171,6 @@ fn nothing_found(question: &Question, observed: &Observed) -> Answer {
     }
     let first = first.map(|line| (Some(line.clone()), format!("`{}`", quote(&line.text))));
     Answer { summary, evidence: first.into_iter().chain(listing).collect() }
-}
-
-fn reason(finding: &Finding, language: Language) -> String {
-    let quote = quote(&finding.line.text);
-    match (finding.words.is_empty(), language) {
-        (true, _) => format!("`{quote}`"),
-        (false, Language::English) => format!("has {}: `{quote}`", finding.words.join(", ")),
-        (false, Language::Chinese) => format!("含有 {}：`{quote}`", finding.words.join("、")),
-    }
 }
 
 fn steps_of(evidence: &[(Option<Line>, String)], language: Language) -> Value {

@@ -10,27 +10,18 @@ use super::topics::MANIFESTS;
 /// Lines of one file that are kept at most.
 const PER_FILE: usize = 2;
 
-/// A line with what speaks for it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Finding {
-    /// The line.
-    pub line: Line,
-    /// The words of the question that it holds; empty where only the matter fits.
-    pub words: Vec<String>,
-}
-
 /// The best lines, the best first, from as many files as there are.
-pub fn best(question: &Question, observed: &Observed, count: usize) -> Vec<Finding> {
+pub fn best(question: &Question, observed: &Observed, count: usize) -> Vec<Line> {
     let rarity = rarities(question, observed);
     let mut seen = HashSet::new();
-    let mut scored: Vec<(i64, Finding)> = Vec::new();
+    let mut scored: Vec<(i64, &Line)> = Vec::new();
     for line in &observed.lines {
         if is_noise(&line.path) || !seen.insert((&line.path, line.number)) {
             continue;
         }
-        let (score, words) = score(question, &rarity, line);
+        let score = score(question, &rarity, line);
         if score > 0 {
-            scored.push((score, Finding { line: line.clone(), words }));
+            scored.push((score, line));
         }
     }
     // Stable: of equal lines the first shown stays first.
@@ -58,7 +49,9 @@ pub fn is_noise(path: &str) -> bool {
     let path = path.to_ascii_lowercase();
     let name = path.rsplit('/').next().unwrap_or(&path);
     NAMES.contains(&name)
-        || [".map", ".min.js", ".min.css", ".svg"].iter().any(|ending| name.ends_with(ending))
+        || [".map", ".min.js", ".min.css", ".svg", ".orig", ".bak"]
+            .iter()
+            .any(|ending| name.ends_with(ending))
         || path.split('/').any(|part| FOLDERS.contains(&part))
 }
 
@@ -78,23 +71,19 @@ fn rarities(question: &Question, observed: &Observed) -> Vec<i64> {
     question.keywords.iter().map(worth).collect()
 }
 
-fn score(question: &Question, rarity: &[i64], line: &Line) -> (i64, Vec<String>) {
+fn score(question: &Question, rarity: &[i64], line: &Line) -> i64 {
     let text = line.text.to_lowercase();
     let path = line.path.to_lowercase();
     let mut score = 0;
-    let mut words = Vec::new();
     for (word, worth) in question.keywords.iter().zip(rarity) {
-        if text.contains(word.as_str()) {
-            score += worth;
-            words.push(word.clone());
-        }
+        score += if text.contains(word.as_str()) { *worth } else { 0 };
     }
     for topic in &question.topics {
         score += if topic.marks.iter().any(|mark| text.contains(mark)) { 16 } else { 0 };
     }
     let named = question.keywords.iter().any(|word| path.contains(word.as_str()));
     if score == 0 && !(named && is_definition(&text)) {
-        return (0, words);
+        return 0;
     }
     for topic in &question.topics {
         score += if topic.names(&path) { 10 } else { 0 };
@@ -104,7 +93,7 @@ fn score(question: &Question, rarity: &[i64], line: &Line) -> (i64, Vec<String>)
     score += 6 * i64::from(is_definition(&text));
     score -= 8 * i64::from(["test", "fixture", "example"].iter().any(|part| path.contains(part)));
     score -= 10 * i64::from(text.len() > 300);
-    (score.max(1), words)
+    score.max(1)
 }
 
 /// True for lines that begin something: a definition, a section, a heading.
@@ -136,17 +125,15 @@ fn is_definition(text: &str) -> bool {
 }
 
 /// The first `count`, with at most [`PER_FILE`] of a file, one of each file before a second one.
-fn spread(scored: Vec<(i64, Finding)>, count: usize) -> Vec<Finding> {
-    let mut chosen: Vec<Finding> = Vec::new();
-    let mut second: Vec<Finding> = Vec::new();
-    for (_, finding) in scored {
-        let of_file = |list: &[Finding]| {
-            list.iter().filter(|other| other.line.path == finding.line.path).count()
-        };
+fn spread(scored: Vec<(i64, &Line)>, count: usize) -> Vec<Line> {
+    let mut chosen: Vec<Line> = Vec::new();
+    let mut second: Vec<Line> = Vec::new();
+    for (_, line) in scored {
+        let of_file = |list: &[Line]| list.iter().filter(|other| other.path == line.path).count();
         if of_file(&chosen) == 0 && chosen.len() < count {
-            chosen.push(finding);
-        } else if of_file(&second) + 1 < PER_FILE {
-            second.push(finding);
+            chosen.push(line.clone());
+        } else if of_file(&second) + 1 < PER_FILE && second.len() < count {
+            second.push(line.clone());
         }
     }
     let room = count.saturating_sub(chosen.len());

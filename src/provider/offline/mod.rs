@@ -2,12 +2,13 @@
 //! As a parent it delegates the question, as a child it lists, searches and reads, and reports the
 //! lines that fit. It sees what any model sees, the request, and never the disk.
 //!
-//! [`conversation`](self) in reading order: `question` (what is asked), `observed` (what the results
+//! In reading order: `question` (what is asked), `observed` (what the results
 //! showed), `plan` (what to look at next), `frameworks` and `findings` (what it means), `child` and
 //! `parent` (what is said).
 
 mod child;
 mod findings;
+mod framework_table;
 mod frameworks;
 mod observed;
 mod parent;

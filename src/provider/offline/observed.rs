@@ -1,7 +1,7 @@
 //! What a child has been shown so far, read back from the results in its own conversation. Results
 //! are read tolerantly: a line that is not understood is left out, never guessed at.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use serde_json::Value;
@@ -22,7 +22,7 @@ pub struct Line {
 /// Everything shown so far.
 #[derive(Debug, Default)]
 pub struct Observed {
-    /// Files and folders (with a `/` at the end) that were listed; some twice.
+    /// Files and folders (with a `/` at the end) that were listed, each once.
     pub entries: Vec<String>,
     /// Lines that a search found or a read showed, in the order shown; some twice.
     pub lines: Vec<Line>,
@@ -86,7 +86,8 @@ impl Observed {
         match call.name.as_str() {
             "list_files" => {
                 self.listed = true;
-                self.entries.extend(entries(&result.output));
+                let known: HashSet<String> = self.entries.iter().cloned().collect();
+                self.entries.extend(entries(&result.output).filter(|path| !known.contains(path)));
             }
             "search" => self.lines.extend(result.output.lines().filter_map(hit)),
             "read_file" => {
@@ -98,16 +99,16 @@ impl Observed {
     }
 }
 
-/// The paths in a listing. Where sizes or kinds are written behind the paths, or a slash behind
-/// folders, a line that has neither is a note about the listing.
-fn entries(listing: &str) -> Vec<String> {
-    let marked = listing.lines().any(|line| is_marked(line.trim_end()));
-    let lines = listing.lines().map(str::trim_end).filter(|line| !marked || is_marked(line));
-    lines.filter_map(entry).collect()
+/// The paths in a listing. A size or kind stands behind each, or a slash behind a folder; a line of
+/// several words without either is a note about the listing.
+fn entries(listing: &str) -> impl Iterator<Item = String> {
+    let lines = listing.lines().map(str::trim_end);
+    lines.filter(|line| is_marked(line) || !line.trim().contains(' ')).filter_map(entry)
 }
 
 fn is_marked(line: &str) -> bool {
-    line.ends_with('/') || line.trim_start().contains("  ") || line.contains('\t')
+    let line = line.trim_start();
+    line.ends_with('/') || line.contains("  ") || line.contains('\t') || line.ends_with(')')
 }
 
 /// The path in a line of a listing: what comes before a size or kind. Only files that can be read
@@ -164,11 +165,13 @@ mod tests {
         let detailed = "7 entries in the workspace\nsrc/\nsrc/a b.rs  12 B\nCargo.toml\t2.1 KB\n\
                         notes.md (3 KB)\npipe  (fifo)\nlink  (link to a file, 3 B)\n./x/y.z  1 B\n\
                         left out: 2 hidden (.a, .b)\n... (12 more) ask for less depth";
-        let expected = ["src/", "src/a b.rs", "Cargo.toml", "link", "x/y.z"];
-        assert_eq!(entries(detailed), expected);
-        assert_eq!(entries("Cargo.toml\nsrc\n... (3 more)\n"), ["Cargo.toml", "src"]);
-        assert_eq!(entries("notes.md (3 KB)\n(empty)\n\n"), ["notes.md"]);
-        assert_eq!(entry("the workspace is empty").as_deref(), Some("the workspace is empty"));
+        let expected = ["src/", "src/a b.rs", "Cargo.toml", "notes.md", "link", "x/y.z"];
+        assert_eq!(entries(detailed).collect::<Vec<_>>(), expected);
+        let plain = entries("Cargo.toml\nsrc\n... (3 more)\n").collect::<Vec<_>>();
+        assert_eq!(plain, ["Cargo.toml", "src"]);
+        for note in ["the workspace is empty", "(empty)\n\n", "... (12 more) ask for less depth"] {
+            assert_eq!(entries(note).count(), 0, "{note}");
+        }
     }
 
     #[test]

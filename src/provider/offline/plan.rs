@@ -4,12 +4,12 @@
 
 use serde_json::{Value, json};
 
+use super::Call;
 use super::findings::{best, is_manifest, is_noise};
 use super::frameworks;
 use super::observed::Observed;
 use super::question::Question;
-use super::topics::{CI_FILES, MANIFESTS};
-use super::{Call, topics::Topic};
+use super::topics::{CI_FILES, MANIFESTS, Topic};
 
 /// Calls of one task at most.
 const MAX_CALLS: usize = 8;
@@ -111,12 +111,7 @@ fn likely_files(question: &Question, observed: &Observed) -> Vec<String> {
             }
         }
     };
-    if question.is_about_test_frameworks() {
-        add(known(&unread, MANIFESTS));
-    }
-    for topic in &question.topics {
-        add(of_topic(&unread, topic));
-    }
+    add(settling(question, &unread));
     let named = |path: &&str| {
         let path = path.to_lowercase();
         question.keywords.iter().any(|word| word.len() > 2 && path.contains(word.as_str()))
@@ -125,6 +120,16 @@ fn likely_files(question: &Question, observed: &Observed) -> Vec<String> {
     by_name.sort_by_key(|path| path.matches('/').count());
     add(by_name);
     likely
+}
+
+/// Those of `files` that usually settle what is asked: manifests, and the files of its topics.
+fn settling<'a>(question: &Question, files: &[&'a str]) -> Vec<&'a str> {
+    let manifests = if question.is_about_test_frameworks() { MANIFESTS } else { &[] };
+    let mut settling = known(files, manifests);
+    for topic in &question.topics {
+        settling.extend(of_topic(files, topic));
+    }
+    settling
 }
 
 /// What to open after the search: where its best hits are, then what is likely by name.
@@ -138,15 +143,17 @@ fn promising(question: &Question, observed: &Observed, count: usize) -> Vec<Call
     };
     let likely = likely_files(question, observed);
     if question.is_about_test_frameworks() {
-        if let Some(path) = likely.first() {
+        for path in
+            settling(question, &unread_files(observed).collect::<Vec<_>>()).into_iter().take(1)
+        {
             add(path, read(path));
         }
         for found in frameworks::found(observed) {
             add(&found.line.path, read_around(&found.line.path, found.line.number));
         }
     } else {
-        for finding in best(question, observed, 4) {
-            add(&finding.line.path, read_around(&finding.line.path, finding.line.number));
+        for line in best(question, observed, 4) {
+            add(&line.path, read_around(&line.path, line.number));
         }
     }
     for path in &likely {

@@ -11,8 +11,7 @@ use serde_json::json;
 
 use super::*;
 use crate::domain::ids::{RunId, TaskId};
-use crate::domain::message::ToolSchema;
-use crate::domain::message::{AssistantMessage, Block, Message, ToolResult};
+use crate::domain::message::{AssistantMessage, Block, Message, ToolResult, ToolSchema};
 use crate::provider::ProviderError;
 
 /// A folder that exists only here, with the three tools over it and a record of what they showed.

@@ -3,8 +3,7 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::domain::message::ToolSchema;
-use crate::domain::message::{AssistantMessage, Message, ToolCall, ToolResult};
+use crate::domain::message::{AssistantMessage, Message, ToolCall, ToolResult, ToolSchema};
 use crate::provider::{Request, ToolChoice};
 
 /// The body of one request.
