@@ -10,4 +10,5 @@ pub mod session;
 pub mod settings;
 pub mod story;
 pub mod tool;
+pub mod ui;
 pub mod workspace;

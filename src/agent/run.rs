@@ -23,12 +23,13 @@ use crate::domain::event::{Fact, Failure, Level, MessageFact, Origin};
 use crate::domain::hash::Sha;
 use crate::domain::history::{History, HistoryError};
 use crate::domain::ledger::AccountId;
+use crate::domain::message::ToolSchema;
 use crate::domain::message::{AssistantMessage, Block, Message, StopReason, ToolCall, ToolResult};
 use crate::domain::report::{By, Ending, Exhausted};
 use crate::domain::spending::{self, Ask, Plan};
 use crate::domain::usage::estimate_tokens;
 use crate::domain::violation::Code;
-use crate::provider::{ToolChoice, ToolSchema};
+use crate::provider::ToolChoice;
 
 /// What stays the same while a run goes on. Children of one batch read it side by side.
 pub struct RunShared {

@@ -12,8 +12,9 @@ use super::role::Role;
 use super::usage::MicroUsd;
 use super::violation::{Code, Violation};
 
-/// The largest number that a limit may be: every integer up to it survives JSON everywhere.
-pub const MAX_LIMIT: u64 = (1 << 53) - 1;
+/// The largest number that a limit may be: every integer up to it survives JSON everywhere, and
+/// as micro-dollars also when it is written in dollars.
+pub const MAX_LIMIT: u64 = 1 << 50;
 
 /// Turns, calls and output tokens below which a cut default is not worth a child.
 const LEAST_TURNS: u64 = 2;
@@ -176,8 +177,8 @@ fn usual(role: Option<&Role>, dimension: Dimension) -> u64 {
         .clamp(1, MAX_LIMIT)
 }
 
-/// Turns are cut to what is left of all descendants' turns, asked for or not; with none left the
-/// request is refused by its own check, and no limit of zero is made.
+/// Turns are cut to what is left of all descendants' turns, asked for or not. With none left the
+/// request is refused by a check of its own; no limit of zero is made here.
 fn cut_turns(grant: &Grant<'_>, dimension: Dimension, amount: u64) -> Result<Limit, String> {
     let most = match dimension {
         Dimension::Turns => grant.totals.turns.saturating_sub(grant.descendant_turns),
@@ -187,10 +188,10 @@ fn cut_turns(grant: &Grant<'_>, dimension: Dimension, amount: u64) -> Result<Lim
         | Dimension::CostUsd
         | Dimension::Duration => u64::MAX,
     };
-    match amount.min(most) {
-        0 if amount == 0 => Err(format!("nothing is left of {dimension} to give to a child")),
-        0 => Err("all turns of this run's children are used".to_owned()),
-        cut => Ok(Limit::Of(cut)),
+    match (amount, most) {
+        (0, _) => Err(format!("the parent has no {dimension} left to give to a child")),
+        (amount, 0) => Ok(Limit::Of(amount)),
+        (amount, most) => Ok(Limit::Of(amount.min(most))),
     }
 }
 

@@ -398,7 +398,7 @@ fn signed(amount: u64) -> i64 {
     i64::try_from(amount).unwrap_or(i64::MAX)
 }
 
-#[expect(clippy::cast_precision_loss, reason = "exact below nine billion dollars")]
+#[expect(clippy::cast_precision_loss, reason = "exact below a billion dollars")]
 fn dollars(micro: i64) -> f64 {
     micro as f64 / 1e6
 }

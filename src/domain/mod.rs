@@ -7,10 +7,12 @@
 //! Reading order: [`ids`], [`message`], [`history`], [`usage`], [`budget`], [`ledger`],
 //! [`spending`], [`context_store`], [`role`], [`scope`], [`violation`], [`request`], [`grant`],
 //! [`contract`] (made by [`narrow`], with [`fingerprint`], [`secrecy`] and [`allot`]), [`report`],
-//! [`event`], [`line`], [`command`], [`exit`].
+//! [`stamp`], [`event`], [`line`], [`command`], [`exit`].
 
 pub mod allot;
 pub mod budget;
+mod cap;
+pub mod choose;
 pub mod command;
 pub mod context_store;
 pub mod contract;
@@ -31,5 +33,9 @@ pub mod role;
 pub mod scope;
 pub mod secrecy;
 pub mod spending;
+pub mod stamp;
 pub mod usage;
 pub mod violation;
+
+#[cfg(test)]
+mod tests;

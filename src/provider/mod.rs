@@ -17,10 +17,9 @@ use std::pin::Pin;
 use std::sync::Arc;
 
 use futures_util::Stream;
-use serde_json::Value;
 
 use crate::domain::ids::RunId;
-use crate::domain::message::{Message, StopReason, ToolCall};
+use crate::domain::message::{Message, StopReason, ToolCall, ToolSchema};
 use crate::domain::usage::{Prices, Usage};
 
 /// Who answers, and what it costs.
@@ -40,17 +39,6 @@ pub struct Identity {
     pub max_output_tokens: u64,
     /// True if there is a language model behind it.
     pub is_language_model: bool,
-}
-
-/// A tool as a model sees it.
-#[derive(Debug, Clone, PartialEq)]
-pub struct ToolSchema {
-    /// Its name.
-    pub name: String,
-    /// What it is for.
-    pub description: String,
-    /// Its parameters as a JSON schema.
-    pub parameters: Value,
 }
 
 /// Whether the model may or must call tools.

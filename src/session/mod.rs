@@ -1,6 +1,7 @@
 //! The composition root of a conversation: it owns the history between runs, builds what they share
 //! and carries out commands. It knows no screen; front ends talk to it through two channels.
 
+mod config;
 pub mod setup;
 
 use std::sync::atomic::AtomicU32;
@@ -16,25 +17,25 @@ use crate::agent::cancel::{CancelScope, LiveTasks};
 use crate::agent::conclude;
 use crate::agent::host::{Host, Inbox, RunTree};
 use crate::agent::run::{Run, RunShared, run_agent};
-use crate::domain::budget::{Budget, Dimension, Limit, Preset, Totals};
+use crate::domain::budget::{Budget, Dimension, Limit};
 use crate::domain::command::{BudgetChoice, Command};
 use crate::domain::context_store::{ContextStore, Sensitivity, SnippetKind};
 use crate::domain::contract::{Contract, Root};
 use crate::domain::event::{Event, Fact, Level, Origin, RunFinished};
 use crate::domain::history::History;
-use crate::domain::ids::{RunId, SessionId, TaskId};
+use crate::domain::ids::{RunId, TaskId};
 use crate::domain::ledger::Ledger;
 use crate::domain::report::{By, Ending, Report};
-use crate::domain::role::{OUTPUT_PER_REQUEST, Permission, RoleTable};
+use crate::domain::role::{OUTPUT_PER_REQUEST, Permission, Role, RoleTable};
 use crate::domain::scope::PathScope;
-use crate::domain::usage::{MicroUsd, Usage};
+use crate::domain::usage::Usage;
 use crate::journal::hub::{Hub, HubOptions, HubTask, subscription};
-use crate::journal::jsonl::Journal;
 use crate::journal::redact::Redactor;
 use crate::provider::{Provider, ToolChoice};
 use crate::tool::task;
 use crate::tool::toolbox::Toolbox;
-use crate::workspace::Workspace;
+
+pub use config::{ClockFn, Config, Pin, RunLimits};
 
 /// Events that wait for a front end before streamed words are merged.
 const EVENTS_AHEAD: usize = 1_024;
@@ -42,72 +43,6 @@ const EVENTS_AHEAD: usize = 1_024;
 const COMMANDS_AHEAD: usize = 64;
 /// How long a cancel waits for its event to be taken before it acts all the same.
 const TELL_FIRST: Duration = Duration::from_millis(50);
-
-/// Tells the time of day.
-pub use crate::agent::host::Clock as ClockFn;
-
-/// A text that the user gave a name.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Pin {
-    /// The key that tasks choose it by.
-    pub name: String,
-    /// The text.
-    pub text: String,
-}
-
-/// What each run of the session may spend.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct RunLimits {
-    /// The set that children get their limits from.
-    pub preset: Preset,
-    /// What a parent run gets.
-    pub parent: Budget,
-    /// What its descendants get together.
-    pub totals: Totals,
-    /// What the whole session may cost.
-    pub session_cost: Option<MicroUsd>,
-}
-
-impl RunLimits {
-    /// All of a preset.
-    pub fn of(preset: Preset) -> Self {
-        Self { preset, parent: preset.parent(), totals: preset.totals(), session_cost: None }
-    }
-}
-
-/// What a session is made of.
-pub struct Config {
-    /// Its id.
-    pub id: SessionId,
-    /// Who answers.
-    pub provider: Arc<dyn Provider>,
-    /// All tools there are.
-    pub toolbox: Toolbox,
-    /// The ground.
-    pub workspace: Arc<Workspace>,
-    /// What runs may spend.
-    pub limits: RunLimits,
-    /// What a parent run may do.
-    pub permissions: Vec<Permission>,
-    /// Where.
-    pub paths: Vec<PathScope>,
-    /// How deep runs may go.
-    pub max_depth: u32,
-    /// Roles beside the built-in ones.
-    pub more_roles: Vec<crate::domain::role::Role>,
-    /// Everything ends this long after the start.
-    pub timeout: Option<Duration>,
-    /// Named texts of the user.
-    pub pins: Vec<Pin>,
-    /// Texts that may never be shown, saved or given away.
-    pub secrets: Vec<String>,
-    /// The session's files.
-    pub journal: Option<Journal>,
-    /// What was found at the start and the user should know.
-    pub notices: Vec<(Level, String, String)>,
-    /// The time of day.
-    pub clock: ClockFn,
-}
 
 /// A running conversation.
 pub struct Session {
@@ -156,7 +91,7 @@ struct Conversation {
     limits: RunLimits,
     permissions: Vec<Permission>,
     paths: Vec<PathScope>,
-    more_roles: Vec<crate::domain::role::Role>,
+    more_roles: Vec<Role>,
     root: CancelScope,
     ends_at: Option<Instant>,
     history: History,

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use super::excerpt::whole_or_cut;
 use super::{ToolContext, ToolFuture, ToolOutput};
 
 /// How long a cancelled call waits for its thread, which polls the token itself; a file system that
@@ -34,7 +35,7 @@ pub(super) fn run(
         match ended {
             Ok(Ok(output)) => output,
             Ok(Err(_)) if cancel.is_cancelled() => cancelled(),
-            Ok(Err(text)) => ToolOutput::error(text),
+            Ok(Err(text)) => ToolOutput::error(whole_or_cut(text)),
             Err(fault) => ToolOutput::error(format!("the tool failed inside: {fault}")),
         }
     })

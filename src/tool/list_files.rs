@@ -104,6 +104,8 @@ struct Row {
     path: String,
     /// `/` for a folder, else two spaces and the size or kind.
     rest: String,
+    /// True if it was found in a folder, false if it is what the listing started from.
+    found: bool,
 }
 
 /// A folder that is still to be read.
@@ -225,7 +227,7 @@ impl<'a> Listing<'a> {
         }
         if self.rows.len() < MAX_SHOWN {
             let rest = self.describe(dir, entry, &path);
-            self.add(path, rest);
+            self.rows.push(Row { path, rest, found: true });
         } else {
             self.over += 1;
         }
@@ -249,7 +251,7 @@ impl<'a> Listing<'a> {
     }
 
     fn add(&mut self, path: String, rest: String) {
-        self.rows.push(Row { path, rest });
+        self.rows.push(Row { path, rest, found: false });
     }
 
     fn output(mut self, target: &Target) -> ToolOutput {
@@ -261,15 +263,16 @@ impl<'a> Listing<'a> {
         for row in &self.rows {
             let line = format!("{}{}", on_one_line(&row.path), row.rest);
             bytes += line.len() as u64 + 1;
-            if excerpt.line(&line) {
-                fitted += 1;
-                folders.insert(row.path.rsplit_once('/').map_or(".", |(parent, _)| parent));
-            } else {
+            if !excerpt.line(&line) {
                 break;
             }
+            fitted += 1;
+            if row.found {
+                folders.insert(row.path.rsplit_once('/').map_or(".", |(parent, _)| parent));
+            }
         }
-        let shown = folders.into_iter().map(|path| Shown::Folder { path: path.to_owned() });
-        let shown = if matches!(target, Target::Place(_)) { shown.collect() } else { Vec::new() };
+        let shown =
+            folders.into_iter().map(|path| Shown::Folder { path: path.to_owned() }).collect();
         let over = self.over + (self.rows.len() - fitted) as u64;
         let header = self.header(target, fitted as u64);
         let text = format!("{header}\n{}{}", excerpt.as_str(), self.footer(over));

@@ -1,5 +1,6 @@
 //! `read_file`: the lines of one text file, numbered, so that a reader can cite them.
 
+use std::fmt::Write as _;
 use std::fs::File;
 use std::io;
 
@@ -230,22 +231,16 @@ impl Reading {
         let mut text =
             format!("{name}, {range}{}\n{}", self.traits.in_words(), self.excerpt.as_str());
         if end.after > 0 || end.and_more {
-            let next = end.last + 1;
-            let _ = std::fmt::Write::write_fmt(
-                &mut text,
-                format_args!("... ({more_than}{} more) offset {next} reads on", end.after),
-            );
+            let (more, next) = (end.after, end.last + 1);
+            let _ = write!(text, "... ({more_than}{more} more) offset {next} reads on");
+        } else {
+            // The last line's own end.
+            text.pop();
         }
         let truncated = end.after > 0 || end.and_more || self.line_cut;
         let bytes = if truncated { self.bytes.max(text.len() as u64) } else { text.len() as u64 };
         let shown = vec![Shown::Lines { path: self.path, from: first, to: end.last }];
-        ToolOutput {
-            ok: true,
-            text: text.trim_end_matches('\n').to_owned(),
-            bytes,
-            truncated,
-            shown,
-        }
+        ToolOutput { ok: true, text, bytes, truncated, shown }
     }
 
     fn beyond(&self, first: u64, lines: u64) -> String {

@@ -113,6 +113,8 @@ fn compile(pattern: &str) -> Result<RegexMatcher, String> {
         return Err(format!("`pattern` has more than {MAX_PATTERN_CHARS} characters"));
     }
     RegexMatcherBuilder::new()
+        // `^` and `$` are about lines, also where a whole buffer is searched at once.
+        .multi_line(true)
         .line_terminator(Some(b'\n'))
         .crlf(true)
         .size_limit(MAX_PATTERN_BYTES)

@@ -4,7 +4,7 @@
 
 use serde_json::{Value, json};
 
-use crate::provider::ToolSchema;
+use crate::domain::message::ToolSchema;
 
 /// The tool's name.
 pub const NAME: &str = "task";

@@ -40,8 +40,7 @@ fn first_user_text(request: &Request) -> &str {
 
 /// True if the system prompt asks for the fields that a planner's report needs.
 fn wants_steps(request: &Request) -> bool {
-    let asks = |text: &str| text.contains("steps") && text.contains("risks");
-    asks(&request.system) || asks(first_user_text(request))
+    request.system.contains("\"steps\"")
 }
 
 fn announcement(calls: &[Call], language: Language) -> String {

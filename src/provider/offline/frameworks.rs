@@ -97,9 +97,9 @@ impl Framework {
     fn weight(&self, line: &Line) -> Option<Weight> {
         let name = line.path.rsplit('/').next().unwrap_or(&line.path).to_ascii_lowercase();
         let mark = |marks: &[&str]| marks.iter().position(|mark| contains_mark(&line.text, mark));
-        let declares = is_declaring(&name) && !is_comment(&line.text);
+        let is_manifest = is_declaring(&name) && !is_comment(&line.text);
         let is_code = self.code_in.iter().any(|ending| name.ends_with(ending));
-        let declared = declares.then(|| mark(self.declared)).flatten().map(|mark| (10, mark));
+        let declared = is_manifest.then(|| mark(self.declared)).flatten().map(|mark| (10, mark));
         let code = || is_code.then(|| mark(self.code)).flatten().map(|mark| (6, mark));
         let (weight, mark) = declared.or_else(code)?;
         let depth = u32::try_from(line.path.matches('/').count()).unwrap_or(u32::MAX);

@@ -86,7 +86,7 @@ impl Observed {
         match call.name.as_str() {
             "list_files" => {
                 self.listed = true;
-                self.entries.extend(result.output.lines().filter_map(entry));
+                self.entries.extend(entries(&result.output));
             }
             "search" => self.lines.extend(result.output.lines().filter_map(hit)),
             "read_file" => {
@@ -98,20 +98,33 @@ impl Observed {
     }
 }
 
-/// The path in a line of a listing: what comes before a size or kind.
+/// The paths in a listing. Where sizes or kinds are written behind the paths, or a slash behind
+/// folders, a line that has neither is a note about the listing.
+fn entries(listing: &str) -> Vec<String> {
+    let marked = listing.lines().any(|line| is_marked(line.trim_end()));
+    let lines = listing.lines().map(str::trim_end).filter(|line| !marked || is_marked(line));
+    lines.filter_map(entry).collect()
+}
+
+fn is_marked(line: &str) -> bool {
+    line.ends_with('/') || line.trim_start().contains("  ") || line.contains('\t')
+}
+
+/// The path in a line of a listing: what comes before a size or kind. Only files that can be read
+/// and folders count.
 fn entry(line: &str) -> Option<String> {
-    let path = line.split(['\t']).next()?.split("  ").find(|part| !part.is_empty())?.trim();
-    let path = match path.rsplit_once(" (") {
-        Some((before, rest)) if rest.ends_with(')') => before,
-        Some(_) | None => path,
-    };
+    let line = line.trim();
+    let (path, kind) = [line.find('\t'), line.find("  "), line.rfind(" (")]
+        .into_iter()
+        .flatten()
+        .min()
+        .map_or((line, ""), |end| (&line[..end], line[end..].trim()));
+    let unreadable = kind.starts_with('(')
+        && !kind.starts_with("(link to a file")
+        && !kind.contains(|c: char| c.is_ascii_digit());
     let path = path.strip_prefix("./").unwrap_or(path);
-    let note = path.is_empty()
-        || path.starts_with("...")
-        || path.starts_with('…')
-        || path.starts_with('(')
-        || path.starts_with('[');
-    (!note).then(|| path.to_owned())
+    let is_note = path.is_empty() || path.starts_with(['…', '(', '[']) || path.starts_with("...");
+    (!unreadable && !is_note).then(|| path.to_owned())
 }
 
 /// A search hit, `path:line:text`.
@@ -148,18 +161,14 @@ mod tests {
 
     #[test]
     fn entries_are_read_with_or_without_size_and_kind() {
-        for (line, expected) in [
-            ("src/", Some("src/")),
-            ("./Cargo.toml", Some("Cargo.toml")),
-            ("Cargo.toml\t2.1 KB", Some("Cargo.toml")),
-            ("  src/a b.rs   12 B", Some("src/a b.rs")),
-            ("notes.md (2.1 KB)", Some("notes.md")),
-            ("... (12 more)", None),
-            ("(empty)", None),
-            ("", None),
-        ] {
-            assert_eq!(entry(line).as_deref(), expected, "{line}");
-        }
+        let detailed = "7 entries in the workspace\nsrc/\nsrc/a b.rs  12 B\nCargo.toml\t2.1 KB\n\
+                        notes.md (3 KB)\npipe  (fifo)\nlink  (link to a file, 3 B)\n./x/y.z  1 B\n\
+                        left out: 2 hidden (.a, .b)\n... (12 more) ask for less depth";
+        let expected = ["src/", "src/a b.rs", "Cargo.toml", "link", "x/y.z"];
+        assert_eq!(entries(detailed), expected);
+        assert_eq!(entries("Cargo.toml\nsrc\n... (3 more)\n"), ["Cargo.toml", "src"]);
+        assert_eq!(entries("notes.md (3 KB)\n(empty)\n\n"), ["notes.md"]);
+        assert_eq!(entry("the workspace is empty").as_deref(), Some("the workspace is empty"));
     }
 
     #[test]

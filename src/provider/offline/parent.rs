@@ -93,6 +93,14 @@ struct Asked<'a> {
 
 fn asked(message: &str) -> Asked<'_> {
     let text = without_notes(message).trim();
+    if let Some(rest) = text.strip_prefix("Delegate this to the role ")
+        && let Some((role, rest)) = rest.split_once(" with `task`: ")
+    {
+        return Asked { text: rest.trim(), role: Some(role) };
+    }
+    if let Some(rest) = text.strip_prefix("Delegate this with `task`: ") {
+        return Asked { text: rest.trim(), role: None };
+    }
     let Some(rest) = text.strip_prefix("/delegate") else { return Asked { text, role: None } };
     let rest = rest.trim_start();
     let (first, after) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
@@ -245,10 +253,10 @@ fn text_at<'a>(value: &'a Value, key: &str) -> Option<&'a str> {
 fn how_to_get_a_model(language: Language) -> &'static str {
     language.pick(
         "\n\n(offline: no language model is attached, so this was found by matching words. To add \
-         one, set OPENAI_API_KEY, or OPENAI_BASE_URL to a local server such as Ollama's \
-         http://localhost:11434/v1 with OFFSHOOT_MODEL, and start again.)",
-        "\n\n（离线：没有接入语言模型，以上只是按词匹配找到的。要接入模型，请设置 OPENAI_API_KEY，\
-         或把 OPENAI_BASE_URL 设为本地服务（例如 Ollama 的 http://localhost:11434/v1）并设置 \
-         OFFSHOOT_MODEL，然后重新启动。）",
+         one, set OPENAI_API_KEY and OFFSHOOT_MODEL, or use a local server such as Ollama: \
+         --provider openai --base-url http://localhost:11434/v1 --model NAME; then start again.)",
+        "\n\n（离线：没有接入语言模型，以上只是按词匹配找到的。要接入模型，请设置 OPENAI_API_KEY 和 \
+         OFFSHOOT_MODEL，或使用本地服务（例如 Ollama）：--provider openai --base-url \
+         http://localhost:11434/v1 --model 名称；然后重新启动。）",
     )
 }

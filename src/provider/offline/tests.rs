@@ -11,8 +11,9 @@ use serde_json::json;
 
 use super::*;
 use crate::domain::ids::{RunId, TaskId};
+use crate::domain::message::ToolSchema;
 use crate::domain::message::{AssistantMessage, Block, Message, ToolResult};
-use crate::provider::{ProviderError, ToolSchema};
+use crate::provider::ProviderError;
 
 /// A folder that exists only here, with the three tools over it and a record of what they showed.
 struct Project {
@@ -378,7 +379,7 @@ async fn a_child_that_is_to_wrap_up_reports_what_it_has() {
 #[tokio::test]
 async fn a_planner_gets_its_fields() {
     let mut wants = request(1, &[], &[user("Question: add a cart")]);
-    wants.system = "Your report also has steps and risks.".into();
+    wants.system = "{\"summary\": \"\", \"steps\": [\"\"], \"risks\": [\"\"]}".into();
     let report: Value = serde_json::from_str(&ask(wants).await.text()).unwrap();
     assert!(report["steps"].as_array().is_some_and(|steps| !steps.is_empty()), "{report}");
     assert!(report["risks"].is_array());
@@ -468,8 +469,14 @@ async fn a_delegate_command_names_its_role_and_notes_below_the_question_are_left
     assert_eq!(task["role"], "planner");
     assert_eq!(parent::question_of_task(task["task"].as_str().unwrap()), "map the\nCI config");
     assert_eq!(task["description"], "map the CI config");
-    let plain = task_for("/delegate find the parser").await;
-    assert_eq!((plain.get("role"), &plain["description"]), (None, &json!("find the parser")));
+    for plain in ["/delegate find the parser", "Delegate this with `task`: find the parser"] {
+        let task = task_for(plain).await;
+        assert_eq!((task.get("role"), &task["description"]), (None, &json!("find the parser")));
+    }
+    let words =
+        "Delegate this to the role planner with `task`: 找\n\n[context keys for `task`: request]";
+    let task = task_for(words).await;
+    assert_eq!((&task["role"], &task["description"]), (&json!("planner"), &json!("找")));
     let huge = task_for(&"子".repeat(100_000)).await;
     assert!(huge["task"].as_str().unwrap().len() < 8_000);
 }

@@ -3,8 +3,9 @@
 
 use serde_json::{Map, Value, json};
 
+use crate::domain::message::ToolSchema;
 use crate::domain::message::{AssistantMessage, Message, ToolCall, ToolResult};
-use crate::provider::{Request, ToolChoice, ToolSchema};
+use crate::provider::{Request, ToolChoice};
 
 /// The body of one request.
 pub fn build(model: &str, request: &Request) -> Value {

@@ -242,10 +242,10 @@ impl<'a> Tree<'a> {
         let ended = self.hits.search(&mut self.searcher, path, &mut bounded);
         self.bytes += MAX_FILE_BYTES - bounded.left();
         self.left_out.in_part += u64::from(bounded.stopped());
-        self.after(ended)
+        self.after(&ended)
     }
 
-    fn after(&mut self, ended: io::Result<bool>) -> Result<(), Stop> {
+    fn after(&mut self, ended: &io::Result<bool>) -> Result<(), Stop> {
         match ended {
             Ok(true) => Ok(()),
             Ok(false) => {

@@ -1,0 +1,400 @@
+//! The one table of keys.
+
+use crossterm::event::{KeyCode, KeyModifiers};
+
+use super::composer::Edit;
+use super::keymap::{Action, Binding, Chord, Context, Move};
+
+const fn plain(code: KeyCode) -> Chord {
+    Chord(code, KeyModifiers::NONE)
+}
+const fn ctrl(c: char) -> Chord {
+    Chord(KeyCode::Char(c), KeyModifiers::CONTROL)
+}
+const fn alt(c: char) -> Chord {
+    Chord(KeyCode::Char(c), KeyModifiers::ALT)
+}
+const fn char(c: char) -> Chord {
+    plain(KeyCode::Char(c))
+}
+
+const fn binding(
+    context: Context,
+    chords: &'static [Chord],
+    shown: &'static str,
+    action: Action,
+    does: (&'static str, &'static str),
+) -> Binding {
+    Binding { context, chords, shown, action, does, footer: None, command: None }
+}
+
+impl Binding {
+    const fn footer(mut self, english: &'static str, chinese: &'static str) -> Self {
+        self.footer = Some((english, chinese));
+        self
+    }
+
+    const fn command(mut self, command: &'static str) -> Self {
+        self.command = Some(command);
+        self
+    }
+}
+
+const NEWLINE: &[Chord] = &[
+    ctrl('j'),
+    Chord(KeyCode::Enter, KeyModifiers::ALT),
+    Chord(KeyCode::Enter, KeyModifiers::SHIFT),
+    Chord(KeyCode::Enter, KeyModifiers::CONTROL),
+];
+
+/// Every key there is. The footer shows them in this order, as many as fit.
+pub const BINDINGS: &[Binding] = &[
+    binding(
+        Context::Composer,
+        &[plain(KeyCode::Enter)],
+        "Enter",
+        Action::Send,
+        ("send; nothing when empty", "发送；空输入不发送"),
+    )
+    .footer("send", "发送"),
+    binding(
+        Context::Composer,
+        NEWLINE,
+        "^J, Alt+Enter, \\ Enter, Shift+Enter",
+        Action::Edit(Edit::Newline),
+        ("new line", "换行"),
+    )
+    .footer("newline", "换行"),
+    binding(
+        Context::Panes,
+        &[plain(KeyCode::Enter), char('o')],
+        "Enter, o",
+        Action::Open,
+        (
+            "open in full: a call's input and output, a child's ledger",
+            "展开：调用的输入输出、子代理账目",
+        ),
+    )
+    .footer("open", "展开"),
+    binding(
+        Context::Everywhere,
+        &[ctrl('x')],
+        "^X",
+        Action::CancelChild,
+        (
+            "cancel the active child: the selected live one, else the newest; its parent goes on",
+            "取消当前子代理：选中的，否则最新的；父代理继续",
+        ),
+    )
+    .footer("cancel child", "取消子代理")
+    .command("/cancel [#N]"),
+    binding(
+        Context::Delegations,
+        &[char('x')],
+        "x",
+        Action::CancelSelected,
+        ("cancel the selected child", "取消选中的子代理"),
+    )
+    .footer("cancel it", "取消它")
+    .command("/cancel #N"),
+    binding(
+        Context::Everywhere,
+        &[plain(KeyCode::Esc)],
+        "Esc",
+        Action::Escape,
+        (
+            "close a page; leave the delegations; in the chat: twice within 3 s stops everything",
+            "关闭页面；离开委派栏；对话中 3 秒内按两次停止全部",
+        ),
+    )
+    .footer("stop", "停止")
+    .command("/stop"),
+    binding(
+        Context::Everywhere,
+        &[plain(KeyCode::Tab)],
+        "Tab",
+        Action::NextPane,
+        ("next pane", "下一栏"),
+    )
+    .footer("pane", "切换"),
+    binding(
+        Context::Everywhere,
+        &[alt('1')],
+        "Alt+1",
+        Action::ToConversation,
+        ("to the conversation", "到对话栏"),
+    ),
+    binding(
+        Context::Everywhere,
+        &[alt('2')],
+        "Alt+2",
+        Action::ToDelegations,
+        ("to the delegations", "到委派栏"),
+    ),
+    binding(
+        Context::Everywhere,
+        &[alt('3')],
+        "Alt+3",
+        Action::ToComposer,
+        ("to the input", "到输入框"),
+    ),
+    binding(
+        Context::Panes,
+        &[plain(KeyCode::Up), char('k')],
+        "Up, k",
+        Action::Move(Move::Up),
+        ("a row up; reading back stays where it is", "上移一行；回看时位置不变"),
+    ),
+    binding(
+        Context::Panes,
+        &[plain(KeyCode::Down), char('j')],
+        "Down, j",
+        Action::Move(Move::Down),
+        ("a row down", "下移一行"),
+    ),
+    binding(
+        Context::Everywhere,
+        &[plain(KeyCode::PageUp)],
+        "PgUp",
+        Action::Move(Move::PageUp),
+        ("a page up", "上翻一页"),
+    ),
+    binding(
+        Context::Everywhere,
+        &[plain(KeyCode::PageDown)],
+        "PgDn",
+        Action::Move(Move::PageDown),
+        ("a page down", "下翻一页"),
+    ),
+    binding(
+        Context::Panes,
+        &[plain(KeyCode::Home), char('g')],
+        "Home, g",
+        Action::Move(Move::Start),
+        ("to the start", "到开头"),
+    ),
+    binding(
+        Context::Panes,
+        &[plain(KeyCode::End), char('G')],
+        "End, G",
+        Action::Move(Move::End),
+        ("to the end, and follow it again", "到末尾，继续跟随"),
+    ),
+    binding(
+        Context::Panes,
+        &[plain(KeyCode::Left)],
+        "Left",
+        Action::Move(Move::Left),
+        ("the call before; in the delegations: fold", "上一个调用；委派栏中：折叠"),
+    ),
+    binding(
+        Context::Panes,
+        &[plain(KeyCode::Right)],
+        "Right",
+        Action::Move(Move::Right),
+        ("the call after; in the delegations: unfold", "下一个调用；委派栏中：展开"),
+    ),
+    binding(
+        Context::Delegations,
+        &[char(' ')],
+        "Space",
+        Action::Fold,
+        ("fold or unfold the child", "折叠或展开子代理"),
+    )
+    .footer("fold", "折叠"),
+    binding(
+        Context::Delegations,
+        &[char('f')],
+        "f",
+        Action::Filter,
+        ("show all, live, or failed children", "显示全部、运行中或失败的"),
+    )
+    .footer("filter", "筛选"),
+    binding(
+        Context::Panes,
+        &[char('z')],
+        "z",
+        Action::Zoom,
+        ("this pane on the full screen, and back", "本栏全屏，再按返回"),
+    )
+    .footer("full", "全屏"),
+    binding(
+        Context::Panes,
+        &[char('<')],
+        "<",
+        Action::DividerLess,
+        ("less room for the conversation", "缩小对话栏"),
+    ),
+    binding(
+        Context::Panes,
+        &[char('>')],
+        ">",
+        Action::DividerMore,
+        ("more room for the conversation", "扩大对话栏"),
+    ),
+    binding(
+        Context::Overlay,
+        &[plain(KeyCode::Enter), char('q'), char('?')],
+        "Enter, q, ?",
+        Action::Escape,
+        ("close the page", "关闭页面"),
+    ),
+    binding(
+        Context::Overlay,
+        &[plain(KeyCode::Up), char('k')],
+        "Up, k",
+        Action::Move(Move::Up),
+        ("a row up", "上移一行"),
+    ),
+    binding(
+        Context::Overlay,
+        &[plain(KeyCode::Down), char('j')],
+        "Down, j",
+        Action::Move(Move::Down),
+        ("a row down", "下移一行"),
+    ),
+    binding(
+        Context::Overlay,
+        &[plain(KeyCode::Home), char('g')],
+        "Home, g",
+        Action::Move(Move::Start),
+        ("to the start", "到开头"),
+    ),
+    binding(
+        Context::Overlay,
+        &[plain(KeyCode::End), char('G')],
+        "End, G",
+        Action::Move(Move::End),
+        ("to the end", "到末尾"),
+    ),
+    binding(
+        Context::Composer,
+        &[plain(KeyCode::Up)],
+        "Up",
+        Action::InputUp,
+        ("a row up; in an empty input: an older prompt", "上移一行；空输入：更早的输入"),
+    ),
+    binding(
+        Context::Composer,
+        &[plain(KeyCode::Down)],
+        "Down",
+        Action::InputDown,
+        ("a row down; after an older prompt: a newer one", "下移一行；之后：更新的输入"),
+    ),
+    binding(
+        Context::Composer,
+        &[plain(KeyCode::Left)],
+        "Left",
+        Action::Edit(Edit::Left),
+        ("a character to the left", "左移一字"),
+    ),
+    binding(
+        Context::Composer,
+        &[plain(KeyCode::Right)],
+        "Right",
+        Action::Edit(Edit::Right),
+        ("a character to the right", "右移一字"),
+    ),
+    binding(
+        Context::Composer,
+        &[plain(KeyCode::Home), ctrl('a')],
+        "Home, ^A",
+        Action::InputStart,
+        (
+            "to the line's start; in an empty input: to the conversation's",
+            "到行首；空输入：对话开头",
+        ),
+    ),
+    binding(
+        Context::Composer,
+        &[plain(KeyCode::End), ctrl('e')],
+        "End, ^E",
+        Action::InputEnd,
+        (
+            "to the line's end; in an empty input: follow the conversation",
+            "到行尾；空输入：跟随对话",
+        ),
+    ),
+    binding(
+        Context::Composer,
+        &[plain(KeyCode::Backspace), Chord(KeyCode::Backspace, KeyModifiers::SHIFT), ctrl('h')],
+        "Backspace",
+        Action::Edit(Edit::Backspace),
+        ("delete to the left", "向左删除"),
+    ),
+    binding(
+        Context::Composer,
+        &[plain(KeyCode::Delete)],
+        "Delete",
+        Action::Edit(Edit::Delete),
+        ("delete to the right", "向右删除"),
+    ),
+    binding(
+        Context::Composer,
+        &[ctrl('w'), Chord(KeyCode::Backspace, KeyModifiers::ALT)],
+        "^W, Alt+Backspace",
+        Action::Edit(Edit::DeleteWord),
+        ("delete the word to the left", "删除左边的词"),
+    ),
+    binding(
+        Context::Composer,
+        &[ctrl('u')],
+        "^U",
+        Action::Edit(Edit::DeleteToStart),
+        ("delete to the line's start", "删除到行首"),
+    ),
+    binding(
+        Context::Composer,
+        &[ctrl('k')],
+        "^K",
+        Action::Edit(Edit::DeleteToEnd),
+        ("delete to the line's end", "删除到行尾"),
+    ),
+    // Terminals send Ctrl+_ as the byte 0x1F, which reads as Ctrl+7.
+    binding(
+        Context::Composer,
+        &[ctrl('7'), ctrl('_'), ctrl('/')],
+        "^_",
+        Action::Edit(Edit::Undo),
+        ("undo", "撤销"),
+    ),
+    binding(Context::Composer, &[alt('_')], "Alt+_", Action::Edit(Edit::Redo), ("redo", "重做")),
+    binding(
+        Context::Everywhere,
+        &[ctrl('l')],
+        "^L",
+        Action::Repaint,
+        ("repaint everything", "重绘屏幕"),
+    ),
+    binding(Context::Panes, &[char('?')], "?", Action::Help, ("this page", "本页"))
+        .footer("keys", "按键")
+        .command("/help"),
+    binding(
+        Context::Everywhere,
+        &[plain(KeyCode::F(1))],
+        "F1",
+        Action::Help,
+        ("this page", "本页"),
+    )
+    .footer("keys", "按键")
+    .command("/help"),
+    binding(
+        Context::Everywhere,
+        &[ctrl('c')],
+        "^C",
+        Action::Interrupt,
+        (
+            "clear the input; if empty and running: as Esc; twice within 2 s: quit",
+            "清空输入；空且运行中：同 Esc；2 秒内两次：退出",
+        ),
+    )
+    .command("/quit"),
+    binding(
+        Context::Everywhere,
+        &[ctrl('d')],
+        "^D",
+        Action::EndOfInput,
+        ("on an empty input: quit", "空输入时：退出"),
+    )
+    .command("/quit"),
+];

@@ -1,0 +1,240 @@
+//! What keys mean and where. Key handling, the footer, the help page and the README's table are all
+//! read from one table; a key that is not in it does not exist.
+
+use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+
+pub use super::key_table::BINDINGS;
+
+use super::composer::Edit;
+use super::lang::Lang;
+
+/// What a key asks for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Action {
+    /// Send the input, or open a new line after a backslash.
+    Send,
+    /// Change the input.
+    Edit(Edit),
+    /// A row up in the input, or an older prompt.
+    InputUp,
+    /// A row down in the input, or a newer prompt.
+    InputDown,
+    /// The start of the input's line, or of the conversation.
+    InputStart,
+    /// The end of the input's line, or of the conversation.
+    InputEnd,
+    /// Cancel the active child.
+    CancelChild,
+    /// Cancel the selected child.
+    CancelSelected,
+    /// Close, leave, or ask whether to stop.
+    Escape,
+    /// The next pane.
+    NextPane,
+    /// To the conversation.
+    ToConversation,
+    /// To the children.
+    ToDelegations,
+    /// To the input.
+    ToComposer,
+    /// Move what is shown or selected.
+    Move(Move),
+    /// Open what is selected.
+    Open,
+    /// Fold or unfold the selected child.
+    Fold,
+    /// Show all, live or failed children.
+    Filter,
+    /// One pane on the full screen, or both.
+    Zoom,
+    /// The divider to the left, or up.
+    DividerLess,
+    /// The divider to the right, or down.
+    DividerMore,
+    /// Draw everything anew.
+    Repaint,
+    /// The page of keys.
+    Help,
+    /// Clear the input, ask whether to stop, or quit.
+    Interrupt,
+    /// Quit from an empty input.
+    EndOfInput,
+}
+
+/// A way to move.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Move {
+    /// A row up.
+    Up,
+    /// A row down.
+    Down,
+    /// A page up.
+    PageUp,
+    /// A page down.
+    PageDown,
+    /// To the start.
+    Start,
+    /// To the end, and follow it.
+    End,
+    /// The call or child before; in the children: fold.
+    Left,
+    /// The call or child after; in the children: unfold.
+    Right,
+}
+
+/// Where a key works.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Context {
+    /// In the input.
+    Composer,
+    /// In both panes.
+    Panes,
+    /// Among the children.
+    Delegations,
+    /// On a page that lies over the panes.
+    Overlay,
+    /// Everywhere.
+    Everywhere,
+}
+
+/// A key with what is held down.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Chord(pub KeyCode, pub KeyModifiers);
+
+/// One line of the table.
+#[derive(Debug)]
+pub struct Binding {
+    /// Where it works.
+    pub context: Context,
+    /// The keys.
+    pub chords: &'static [Chord],
+    /// The keys as people write them.
+    pub shown: &'static str,
+    /// What they ask for.
+    pub action: Action,
+    /// What they do, in both languages.
+    pub does: (&'static str, &'static str),
+    /// A word or two for the footer, in both languages; none if it is not shown there.
+    pub footer: Option<(&'static str, &'static str)>,
+    /// The slash command that does the same.
+    pub command: Option<&'static str>,
+}
+
+/// The contexts that a key is looked up in, the nearest first.
+pub fn contexts(overlay: bool, composer: bool, delegations: bool) -> &'static [Context] {
+    match (overlay, composer, delegations) {
+        (true, _, _) => &[Context::Overlay, Context::Everywhere],
+        (false, true, _) => &[Context::Composer, Context::Everywhere],
+        (false, false, true) => &[Context::Delegations, Context::Panes, Context::Everywhere],
+        (false, false, false) => &[Context::Panes, Context::Everywhere],
+    }
+}
+
+/// What a key asks for in these contexts.
+pub fn action(key: KeyEvent, contexts: &[Context]) -> Option<Action> {
+    let chord = chord(key);
+    let in_context = |context: &Context| {
+        let bound =
+            |binding: &&Binding| binding.context == *context && binding.chords.contains(&chord);
+        BINDINGS.iter().find(bound).map(|binding| binding.action)
+    };
+    contexts.iter().find_map(in_context)
+}
+
+/// Upper-case letters carry a shift in some terminals and none in others.
+fn chord(key: KeyEvent) -> Chord {
+    let modifiers = match key.code {
+        KeyCode::Char(_) => key.modifiers - KeyModifiers::SHIFT,
+        _ => key.modifiers,
+    };
+    Chord(key.code, modifiers)
+}
+
+/// The footer's keys in these contexts, each with its words.
+pub fn footer(contexts: &[Context], lang: Lang) -> Vec<(&'static str, &'static str)> {
+    let mut shown: Vec<(&str, &str)> = Vec::new();
+    for binding in BINDINGS.iter().filter(|binding| contexts.contains(&binding.context)) {
+        let Some((english, chinese)) = binding.footer else { continue };
+        let words = lang.pick(english, chinese);
+        let key = binding.shown.split(',').next().unwrap_or(binding.shown);
+        if shown.iter().all(|(_, other)| *other != words) {
+            shown.push((key, words));
+        }
+    }
+    shown
+}
+
+/// A context's heading on the help page.
+pub fn heading(context: Context, lang: Lang) -> &'static str {
+    match context {
+        Context::Composer => lang.pick("In the input", "输入框"),
+        Context::Panes => lang.pick("In the panes", "两栏中"),
+        Context::Delegations => lang.pick("In the delegations", "委派栏"),
+        Context::Overlay => lang.pick("On a page like this one", "本类页面"),
+        Context::Everywhere => lang.pick("Everywhere", "任何地方"),
+    }
+}
+
+/// The contexts in the order of the help page.
+pub const CONTEXTS: [Context; 5] = [
+    Context::Everywhere,
+    Context::Composer,
+    Context::Panes,
+    Context::Delegations,
+    Context::Overlay,
+];
+
+/// The table of keys as the README shows it.
+pub fn keys_markdown() -> String {
+    let mut table = String::from("| where | key | does | command |\n|---|---|---|---|\n");
+    for context in CONTEXTS {
+        for binding in BINDINGS.iter().filter(|binding| binding.context == context) {
+            let place = heading(context, Lang::En);
+            let keys: Vec<String> =
+                binding.shown.split(", ").map(|key| format!("`{key}`")).collect();
+            let command = binding.command.map(|command| format!("`{command}`")).unwrap_or_default();
+            let line =
+                format!("| {place} | {} | {} | {command} |\n", keys.join(" "), binding.does.0);
+            table.push_str(&line);
+        }
+    }
+    table
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_key_means_two_things_in_one_context() {
+        for (index, binding) in BINDINGS.iter().enumerate() {
+            for other in &BINDINGS[index + 1..] {
+                let shared = binding.chords.iter().any(|chord| other.chords.contains(chord));
+                assert!(
+                    binding.context != other.context || !shared,
+                    "{} and {}",
+                    binding.shown,
+                    other.shown
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn the_nearest_context_wins() {
+        let enter = KeyEvent::new(KeyCode::Enter, KeyModifiers::NONE);
+        assert_eq!(action(enter, contexts(false, true, false)), Some(Action::Send));
+        assert_eq!(action(enter, contexts(false, false, true)), Some(Action::Open));
+        assert_eq!(action(enter, contexts(true, true, false)), Some(Action::Escape));
+        let question = KeyEvent::new(KeyCode::Char('?'), KeyModifiers::SHIFT);
+        assert_eq!(action(question, contexts(false, true, false)), None);
+        assert_eq!(action(question, contexts(false, false, false)), Some(Action::Help));
+    }
+
+    #[test]
+    fn the_table_for_readers_has_every_binding() {
+        let table = keys_markdown();
+        assert_eq!(table.lines().count(), 2 + BINDINGS.len());
+        assert!(table.contains("`^X`") && table.contains("/cancel [#N]"));
+    }
+}

@@ -1,0 +1,369 @@
+//! The full-screen front end: keys and events in, commands and frames out.
+//!
+//! It is told what happened and asks for what it wants; it never looks into the runtime. `update`
+//! does no I/O, the views are pure, and this file holds the one loop around them. A frame costs
+//! what is visible, never the length of what happened before.
+//!
+//! Reading order: [`msg`], [`keymap`], [`screen`], [`update`], [`view`], then the helpers.
+
+pub mod burst;
+pub mod composer;
+pub mod conversation_pane;
+pub mod delegations_pane;
+pub mod key_table;
+pub mod keymap;
+pub mod lang;
+pub mod layout;
+pub mod msg;
+pub mod overlay;
+pub mod paint;
+pub mod sanitize;
+pub mod screen;
+pub mod scroll;
+pub mod slash;
+pub mod terminal;
+pub mod update;
+pub mod view;
+pub mod wrap;
+
+use std::collections::VecDeque;
+use std::io::{self, Stdout};
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+use crossterm::event::{Event as TerminalEvent, EventStream, KeyEventKind};
+use futures_util::{FutureExt, StreamExt};
+use ratatui::Terminal;
+use ratatui::backend::CrosstermBackend;
+use ratatui::buffer::Buffer;
+use ratatui::layout::Position;
+use tokio::sync::mpsc::{Permit, Receiver, Sender};
+use tokio::time::Instant;
+
+use crate::domain::command::Command;
+use crate::domain::event::{Event, Timestamp};
+use crate::story::Story;
+
+use burst::Burst;
+use msg::{Effect, Msg};
+use paint::Palette;
+use screen::Screen;
+
+pub use lang::Lang;
+pub use screen::HeaderFacts;
+pub use terminal::check;
+
+/// The shortest time between two frames.
+const FRAME: Duration = Duration::from_millis(16);
+/// How long the session may take to end.
+const GOODBYE: Duration = Duration::from_secs(2);
+/// Events that are taken in before the next frame at most, so that a flood cannot starve the keys.
+const BATCH: usize = 4_096;
+
+/// Why the front end cannot run, or had to stop.
+#[derive(Debug, thiserror::Error)]
+pub enum UiError {
+    /// Input or output is no terminal.
+    #[error("the chat needs a terminal for input and output; use `offshoot run PROMPT` here")]
+    NoTerminal,
+    /// The terminal can do too little.
+    #[error(
+        "the chat needs a terminal that can move its cursor (TERM is unset or dumb); use `offshoot run PROMPT` here"
+    )]
+    DumbTerminal,
+    /// The terminal failed.
+    #[error("the terminal does not answer: {0}; use `offshoot run PROMPT` without one")]
+    Terminal(#[source] io::Error),
+    /// The session went away.
+    #[error("the session ended unexpectedly; its file has all that happened, start offshoot again")]
+    SessionLost,
+}
+
+/// What the front end needs.
+#[derive(Debug)]
+pub struct Front {
+    /// What happens, in order.
+    pub events: Receiver<Arc<Event>>,
+    /// What the user asks for.
+    pub commands: Sender<Command>,
+    /// A message to send at once.
+    pub first_message: Option<String>,
+    /// Which language it speaks.
+    pub lang: Lang,
+    /// False for `--no-color`; `NO_COLOR` in the environment has the same effect.
+    pub colour: bool,
+    /// What the header shows and no event tells.
+    pub header: HeaderFacts,
+}
+
+/// Runs until the user quits, the session ends, or the process is asked to end.
+pub async fn run(front: Front) -> Result<(), UiError> {
+    let guard = terminal::Guard::enter()?;
+    let mut app = App::new(front)?;
+    let outcome = app.run().await;
+    drop(guard);
+    outcome
+}
+
+/// Draws one frame of a story into a buffer of the screen's size; gives back where the caret is.
+/// What the loop does for a terminal, for tests and benchmarks.
+pub fn draw_frame(
+    story: &Story,
+    screen: &mut Screen,
+    now: Timestamp,
+    buffer: &mut Buffer,
+) -> Option<Position> {
+    screen.size = (buffer.area.width, buffer.area.height);
+    let areas = screen.prepare(story, now);
+    view::draw(story, screen, areas, now, buffer)
+}
+
+struct App {
+    front: Front,
+    story: Story,
+    screen: Screen,
+    terminal: Terminal<CrosstermBackend<io::BufWriter<Stdout>>>,
+    keys: EventStream,
+    burst: Burst,
+    /// Whether anything changed since the last frame, and when that was.
+    dirty: bool,
+    drawn: Instant,
+    leaving: Option<Instant>,
+    /// What the session has not taken yet: waiting for it must not keep its events waiting.
+    outbox: VecDeque<Command>,
+}
+
+impl App {
+    fn new(mut front: Front) -> Result<Self, UiError> {
+        let backend = CrosstermBackend::new(io::BufWriter::with_capacity(1 << 16, io::stdout()));
+        let terminal = Terminal::new(backend).map_err(UiError::Terminal)?;
+        let size = terminal.size().map_err(UiError::Terminal)?;
+        let no_color = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+        let palette = Palette { colour: front.colour && !no_color };
+        let header = std::mem::take(&mut front.header);
+        let screen = Screen::new(front.lang, palette, header, (size.width, size.height));
+        Ok(Self {
+            front,
+            story: Story::default(),
+            screen,
+            terminal,
+            keys: EventStream::new(),
+            burst: Burst::default(),
+            dirty: true,
+            drawn: Instant::now(),
+            leaving: None,
+            outbox: VecDeque::new(),
+        })
+    }
+
+    async fn run(&mut self) -> Result<(), UiError> {
+        let mut signals = Signals::new().map_err(UiError::Terminal)?;
+        let commands = self.front.commands.clone();
+        self.draw()?;
+        if let Some(text) = self.front.first_message.take().filter(|text| !text.trim().is_empty()) {
+            let effect = update::submit(&mut self.screen, text);
+            self.perform(effect)?;
+        }
+        while !self.is_over() {
+            let wake = self.next_wake();
+            tokio::select! {
+                key = self.keys.next() => self.terminal_events(key)?,
+                event = self.front.events.recv() => self.session_events(event)?,
+                permit = commands.reserve(), if !self.outbox.is_empty() => {
+                    send(permit.ok(), &mut self.outbox);
+                }
+                () = signals.recv() => self.leave(),
+                () = sleep_until(wake) => self.tick()?,
+            }
+            if self.dirty && self.drawn.elapsed() >= FRAME {
+                self.draw()?;
+            }
+        }
+        Ok(())
+    }
+
+    fn is_over(&self) -> bool {
+        let asked = self.leaving.is_some();
+        let late = self.leaving.is_some_and(|since| since.elapsed() >= GOODBYE);
+        late || (asked && self.story.finished().is_some())
+    }
+
+    /// When to wake up although nothing happens: to draw what changed, to show what ages, to send
+    /// an Enter that turned out not to be part of a paste, to stop waiting for the session.
+    fn next_wake(&self) -> Option<Instant> {
+        let frame = self.dirty.then_some(self.drawn + FRAME);
+        let aged = self.screen.next_wake(&self.story, now()).map(|wait| Instant::now() + wait);
+        let goodbye = self.leaving.map(|since| since + GOODBYE);
+        [frame, aged, goodbye, self.burst.due()].into_iter().flatten().min()
+    }
+
+    fn terminal_events(&mut self, first: Option<io::Result<TerminalEvent>>) -> Result<(), UiError> {
+        let mut next = first;
+        let mut keys = Vec::new();
+        loop {
+            match next {
+                Some(Ok(TerminalEvent::Key(key))) if key.kind != KeyEventKind::Release => {
+                    keys.push(key);
+                }
+                Some(Ok(other)) => {
+                    self.flush_keys(&mut keys)?;
+                    self.other_event(other)?;
+                }
+                // Without a terminal there is nobody left to serve.
+                Some(Err(_)) | None => {
+                    self.leave();
+                    return Ok(());
+                }
+            }
+            match self.keys.next().now_or_never() {
+                Some(event) => {
+                    next = Some(event.unwrap_or_else(|| Err(io::ErrorKind::UnexpectedEof.into())));
+                }
+                None => break,
+            }
+        }
+        self.flush_keys(&mut keys)
+    }
+
+    fn flush_keys(&mut self, keys: &mut Vec<crossterm::event::KeyEvent>) -> Result<(), UiError> {
+        for msg in self.burst.keys(std::mem::take(keys), self.screen.is_typing(), Instant::now()) {
+            self.take_in(msg)?;
+        }
+        Ok(())
+    }
+
+    fn other_event(&mut self, event: TerminalEvent) -> Result<(), UiError> {
+        match event {
+            TerminalEvent::Paste(text) => self.take_in(Msg::Paste(text)),
+            TerminalEvent::Resize(width, height) => self.take_in(Msg::Resize(width, height)),
+            TerminalEvent::Key(_)
+            | TerminalEvent::Mouse(_)
+            | TerminalEvent::FocusGained
+            | TerminalEvent::FocusLost => Ok(()),
+        }
+    }
+
+    fn session_events(&mut self, first: Option<Arc<Event>>) -> Result<(), UiError> {
+        let Some(first) = first else {
+            return self.events_ended();
+        };
+        let mut events = vec![first];
+        while events.len() < BATCH
+            && let Ok(event) = self.front.events.try_recv()
+        {
+            events.push(event);
+        }
+        for event in &events {
+            self.story.apply(event);
+        }
+        update::update(&mut self.screen, &self.story, Msg::Events(events), now());
+        if self.story.finished().is_some() && self.leaving.is_none() {
+            self.leaving = Some(Instant::now());
+        }
+        self.dirty = true;
+        Ok(())
+    }
+
+    /// After its last word a session may be gone; before that it may not.
+    fn events_ended(&mut self) -> Result<(), UiError> {
+        if self.story.finished().is_none() && self.leaving.is_none() {
+            return Err(UiError::SessionLost);
+        }
+        self.leaving = Instant::now().checked_sub(GOODBYE).or(self.leaving);
+        Ok(())
+    }
+
+    fn tick(&mut self) -> Result<(), UiError> {
+        if let Some(msg) = self.burst.settle(Instant::now()) {
+            self.take_in(msg)?;
+        }
+        self.take_in(Msg::Tick)
+    }
+
+    fn take_in(&mut self, msg: Msg) -> Result<(), UiError> {
+        self.dirty = true;
+        for effect in update::update(&mut self.screen, &self.story, msg, now()) {
+            self.perform(effect)?;
+        }
+        Ok(())
+    }
+
+    fn perform(&mut self, effect: Effect) -> Result<(), UiError> {
+        match effect {
+            Effect::Send(command) => self.outbox.push_back(command),
+            Effect::Repaint => self.terminal.clear().map_err(UiError::Terminal)?,
+            Effect::Quit => self.leave(),
+        }
+        Ok(())
+    }
+
+    fn leave(&mut self) {
+        if self.leaving.is_none() {
+            self.leaving = Some(Instant::now());
+            self.screen.leaving = true;
+            self.dirty = true;
+            self.outbox.push_back(Command::Quit);
+        }
+    }
+
+    fn draw(&mut self) -> Result<(), UiError> {
+        let (story, screen) = (&self.story, &mut self.screen);
+        let draw = |frame: &mut ratatui::Frame<'_>| {
+            if let Some(caret) = draw_frame(story, screen, now(), frame.buffer_mut()) {
+                frame.set_cursor_position(caret);
+            }
+        };
+        self.terminal.draw(draw).map_err(UiError::Terminal)?;
+        self.dirty = false;
+        self.drawn = Instant::now();
+        Ok(())
+    }
+}
+
+/// A session that takes nothing any more says so by the end of its events.
+fn send(permit: Option<Permit<'_, Command>>, outbox: &mut VecDeque<Command>) {
+    match permit {
+        Some(permit) => {
+            if let Some(command) = outbox.pop_front() {
+                permit.send(command);
+            }
+        }
+        None => outbox.clear(),
+    }
+}
+
+fn now() -> Timestamp {
+    Timestamp::from(SystemTime::now())
+}
+
+async fn sleep_until(wake: Option<Instant>) {
+    match wake {
+        Some(at) => tokio::time::sleep_until(at).await,
+        None => std::future::pending().await,
+    }
+}
+
+/// The signals that ask a process to end.
+#[cfg(unix)]
+struct Signals([tokio::signal::unix::Signal; 3]);
+
+#[cfg(unix)]
+impl Signals {
+    fn new() -> io::Result<Self> {
+        use tokio::signal::unix::{SignalKind, signal};
+        Ok(Self([
+            signal(SignalKind::interrupt())?,
+            signal(SignalKind::terminate())?,
+            signal(SignalKind::hangup())?,
+        ]))
+    }
+
+    async fn recv(&mut self) {
+        let [interrupt, terminate, hangup] = &mut self.0;
+        tokio::select! {
+            _ = interrupt.recv() => {}
+            _ = terminate.recv() => {}
+            _ = hangup.recv() => {}
+        }
+    }
+}

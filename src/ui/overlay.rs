@@ -1,0 +1,247 @@
+//! A page over the panes: the keys, the ledger, a call or a child in full. Which text it shows is
+//! made by the views; here are its rows and the reader's place in it.
+
+use ratatui::layout::Rect;
+
+use crate::domain::event::Timestamp;
+use crate::story::{Body, Call, NodeId, Story};
+
+use super::lang::Lang;
+use super::layout::{Areas, Shape};
+use super::paint::Tone;
+use super::screen::HeaderFacts;
+use super::view::{detail, help};
+use super::wrap::Layout;
+
+/// What a page shows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Page {
+    /// The keys and commands.
+    Help,
+    /// The budget of the session and of the running answer.
+    Ledger,
+    /// A call of the parent, by its entry.
+    ParentCall(usize),
+    /// A call of a child.
+    ChildCall {
+        /// Whose.
+        node: NodeId,
+        /// Which.
+        index: usize,
+    },
+    /// A child.
+    Child(NodeId),
+}
+
+/// One paragraph of a page.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Paragraph {
+    /// What stands before it; its lines hang behind.
+    pub label: String,
+    /// The text.
+    pub text: String,
+    /// How it looks.
+    pub tone: Tone,
+}
+
+impl Paragraph {
+    /// A heading.
+    pub fn heading(text: impl Into<String>) -> Self {
+        Self { label: String::new(), text: text.into(), tone: Tone::Strong }
+    }
+
+    /// A text.
+    pub fn plain(text: impl Into<String>) -> Self {
+        Self { label: String::new(), text: text.into(), tone: Tone::Plain }
+    }
+
+    /// A text behind its name.
+    pub fn named(label: impl Into<String>, text: impl Into<String>) -> Self {
+        Self { label: label.into(), text: text.into(), tone: Tone::Plain }
+    }
+
+    /// The same in another tone.
+    #[must_use]
+    pub fn toned(mut self, tone: Tone) -> Self {
+        self.tone = tone;
+        self
+    }
+
+    /// An empty line.
+    pub fn gap() -> Self {
+        Self::plain("")
+    }
+}
+
+/// A page and the reader's place in it.
+#[derive(Debug)]
+pub struct Overlay {
+    /// What it shows.
+    pub page: Page,
+    top: usize,
+    area: Rect,
+    paragraphs: Vec<(Paragraph, Layout)>,
+    total: usize,
+    /// What the rows were made of: they stay good for the same.
+    made_of: Option<(u16, usize, bool)>,
+}
+
+/// One row of a page.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PageRow<'a> {
+    /// The name, on a named paragraph's first row.
+    pub label: &'a str,
+    /// Cells before the text.
+    pub indent: usize,
+    /// The text.
+    pub text: &'a str,
+    /// How it looks.
+    pub tone: Tone,
+}
+
+impl Overlay {
+    /// A page at its start.
+    pub fn new(page: Page) -> Self {
+        Self {
+            page,
+            top: 0,
+            area: Rect::default(),
+            paragraphs: Vec::new(),
+            total: 0,
+            made_of: None,
+        }
+    }
+
+    /// The page's area, its border included.
+    pub fn area(&self) -> Rect {
+        self.area
+    }
+
+    /// Brings the text up to date.
+    pub fn arrange(
+        &mut self,
+        story: &Story,
+        header: &HeaderFacts,
+        lang: Lang,
+        areas: Areas,
+        now: Timestamp,
+    ) {
+        self.area = page_area(areas);
+        let width = self.area.width.saturating_sub(4);
+        let stamp = self.stamp(story, width);
+        if stamp.is_none() || stamp != self.made_of {
+            let paragraphs = match self.page {
+                Page::Help => help::page(lang),
+                Page::Ledger => detail::ledger(story, header, lang, now),
+                Page::ParentCall(_) | Page::ChildCall { .. } => {
+                    self.call(story).map_or_else(Vec::new, |call| detail::call(call, lang))
+                }
+                Page::Child(id) => {
+                    let node = story.delegations().get(id);
+                    node.map_or_else(Vec::new, |node| detail::child(node, lang, now))
+                }
+            };
+            self.lay_out(paragraphs, width.into());
+            self.made_of = stamp;
+        }
+        self.top = self.top.min(self.total.saturating_sub(self.height()));
+    }
+
+    /// The rows that are shown.
+    pub fn rows(&self) -> Vec<PageRow<'_>> {
+        let mut skipped = self.top;
+        let mut rows = Vec::new();
+        for (paragraph, layout) in &self.paragraphs {
+            let height = rows_of(layout);
+            if skipped >= height {
+                skipped -= height;
+                continue;
+            }
+            let indent = indent(paragraph, self.area.width.saturating_sub(4).into());
+            for row in skipped..height {
+                let label = if row == 0 { paragraph.label.as_str() } else { "" };
+                rows.push(PageRow { label, indent, text: layout.row(row), tone: paragraph.tone });
+                if rows.len() == self.height() {
+                    return rows;
+                }
+            }
+            skipped = 0;
+        }
+        rows
+    }
+
+    /// Where the shown rows end, and how many there are.
+    pub fn progress(&self) -> (usize, usize) {
+        ((self.top + self.height()).min(self.total), self.total)
+    }
+
+    /// Scrolls by rows, up if negative.
+    pub fn scroll(&mut self, rows: isize) {
+        let last = self.total.saturating_sub(self.height());
+        self.top = self.top.saturating_add_signed(rows).min(last);
+    }
+
+    /// Rows of a page.
+    pub fn height(&self) -> usize {
+        usize::from(self.area.height.saturating_sub(2)).max(1)
+    }
+
+    /// The call it shows.
+    pub fn call<'a>(&self, story: &'a Story) -> Option<&'a Call> {
+        match self.page {
+            Page::ParentCall(entry) => match &story.entries().get(entry)?.body {
+                Body::Call(call) => Some(call),
+                Body::User { .. } | Body::Assistant(_) | Body::Notice(_) | Body::Ended(_) => None,
+            },
+            Page::ChildCall { node, index } => story.delegations().get(node)?.calls.get(index),
+            Page::Help | Page::Ledger | Page::Child(_) => None,
+        }
+    }
+
+    /// The child it is about.
+    pub fn node(&self) -> Option<NodeId> {
+        match self.page {
+            Page::Child(node) | Page::ChildCall { node, .. } => Some(node),
+            Page::Help | Page::Ledger | Page::ParentCall(_) => None,
+        }
+    }
+
+    /// A call's page can be long and changes only with its output; the others are short and age.
+    fn stamp(&self, story: &Story, width: u16) -> Option<(u16, usize, bool)> {
+        self.call(story).map(|call| (width, call.output.len(), call.is_open()))
+    }
+
+    fn lay_out(&mut self, paragraphs: Vec<Paragraph>, width: usize) {
+        self.total = 0;
+        self.paragraphs.clear();
+        for paragraph in paragraphs {
+            let room = width.saturating_sub(indent(&paragraph, width)).max(1);
+            let layout = Layout::of(&paragraph.text, room);
+            self.total += rows_of(&layout);
+            self.paragraphs.push((paragraph, layout));
+        }
+    }
+}
+
+fn indent(paragraph: &Paragraph, width: usize) -> usize {
+    if paragraph.label.is_empty() { 0 } else { (width / 3).min(22) }
+}
+
+/// An empty paragraph is one blank row.
+fn rows_of(layout: &Layout) -> usize {
+    layout.height().max(1)
+}
+
+fn page_area(areas: Areas) -> Rect {
+    match areas.shape {
+        Shape::TooSmall => Rect::default(),
+        Shape::Bare => {
+            let height = areas.footer.y.saturating_sub(areas.header.bottom());
+            Rect { y: areas.header.bottom(), height, ..areas.screen }
+        }
+        Shape::Single | Shape::Stacked | Shape::Side => {
+            let height = areas.composer.y.saturating_sub(areas.frame.y);
+            Rect { height, ..areas.frame }
+        }
+    }
+}

@@ -1,0 +1,201 @@
+//! Slash commands: what was typed, read into what it means. What is not built is refused by name.
+
+use crate::domain::budget::Preset;
+use crate::domain::command::BudgetChoice;
+use crate::domain::ids::TaskId;
+use crate::domain::role::RoleTable;
+
+use super::lang::Lang;
+
+/// What a line that starts with `/` asks for.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Slash {
+    /// The page of keys.
+    Help,
+    /// Cancel a child: this one, or the active one.
+    Cancel(Option<TaskId>),
+    /// Stop the answer and all children.
+    Stop,
+    /// Have the parent delegate this.
+    Delegate {
+        /// The role, if the first word is one.
+        role: Option<String>,
+        /// What.
+        text: String,
+    },
+    /// Show the ledger, or set what the next run gets.
+    Budget(Option<BudgetChoice>),
+    /// End the session.
+    Quit,
+}
+
+/// Why a line that starts with `/` is no command, in words for the footer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Refused(pub String);
+
+/// The commands that work, with what they take.
+pub const COMMANDS: [(&str, &str, &str, &str); 6] = [
+    ("/help", "", "keys and commands", "按键与命令"),
+    ("/cancel", "[#N]", "cancel a child; its parent goes on", "取消一个子代理；父代理继续"),
+    ("/stop", "", "stop the answer and every child", "停止回答与所有子代理"),
+    ("/delegate", "[ROLE] TEXT", "have the parent delegate TEXT", "让父代理委派 TEXT"),
+    (
+        "/budget",
+        "[tight|normal|generous|TURNS]",
+        "the ledger; or what the next run gets",
+        "账目；或设定下一次的预算",
+    ),
+    ("/quit", "", "end the session", "结束会话"),
+];
+
+/// Commands that are planned and do not work yet.
+const PLANNED: [&str; 24] = [
+    "/model",
+    "/role",
+    "/pin",
+    "/context",
+    "/sessions",
+    "/resume",
+    "/new",
+    "/clear",
+    "/rewind",
+    "/diff",
+    "/cost",
+    "/stats",
+    "/export",
+    "/compact",
+    "/init",
+    "/permissions",
+    "/theme",
+    "/lang",
+    "/doctor",
+    "/wrapup",
+    "/pause",
+    "/extend",
+    "/tell",
+    "/retry",
+];
+
+/// Reads a line. `None` if it is a message: it does not start with `/` and a word of letters.
+pub fn read(text: &str, lang: Lang) -> Option<Result<Slash, Refused>> {
+    let trimmed = text.trim();
+    let (word, rest) = trimmed.split_once(char::is_whitespace).unwrap_or((trimmed, ""));
+    let name = word.strip_prefix('/')?;
+    if name.is_empty() || !name.chars().all(|c| c.is_ascii_alphanumeric() || "-_".contains(c)) {
+        return None;
+    }
+    Some(command(word, rest.trim(), lang))
+}
+
+fn command(word: &str, rest: &str, lang: Lang) -> Result<Slash, Refused> {
+    match word {
+        "/help" => Ok(Slash::Help),
+        "/stop" => Ok(Slash::Stop),
+        "/quit" => Ok(Slash::Quit),
+        "/cancel" => cancel(rest, lang),
+        "/delegate" => delegate(rest, lang),
+        "/budget" => budget(rest, lang),
+        planned if PLANNED.contains(&planned) => Err(Refused(format!(
+            "{planned} {}",
+            lang.pick("is not built yet; /help lists what works", "尚未实现；/help 列出可用命令")
+        ))),
+        unknown => Err(Refused(format!(
+            "{unknown} {}",
+            lang.pick("is no command; /help lists them", "不是命令；/help 列出全部命令")
+        ))),
+    }
+}
+
+fn cancel(rest: &str, lang: Lang) -> Result<Slash, Refused> {
+    if rest.is_empty() {
+        return Ok(Slash::Cancel(None));
+    }
+    let number = rest.strip_prefix('#').unwrap_or(rest);
+    number.parse().map(|task| Slash::Cancel(Some(task))).map_err(|_| {
+        let usage = lang.pick(
+            "is no child's number: /cancel #3, or /cancel for the active one",
+            "不是子代理编号：/cancel #3，或 /cancel 取消当前的",
+        );
+        Refused(format!("`{rest}` {usage}"))
+    })
+}
+
+fn delegate(rest: &str, lang: Lang) -> Result<Slash, Refused> {
+    if rest.is_empty() {
+        let usage = lang.pick(
+            "say what to delegate: /delegate [ROLE] TEXT",
+            "请写明委派内容：/delegate [角色] 内容",
+        );
+        return Err(Refused(usage.to_owned()));
+    }
+    let roles = RoleTable::built_in(Preset::default());
+    if let Some((first, text)) = rest.split_once(char::is_whitespace)
+        && roles.get(first).is_some()
+        && !text.trim().is_empty()
+    {
+        return Ok(Slash::Delegate { role: Some(first.to_owned()), text: text.trim().to_owned() });
+    }
+    Ok(Slash::Delegate { role: None, text: rest.to_owned() })
+}
+
+fn budget(rest: &str, lang: Lang) -> Result<Slash, Refused> {
+    if rest.is_empty() {
+        return Ok(Slash::Budget(None));
+    }
+    if let Some(preset) = Preset::ALL.into_iter().find(|preset| preset.name() == rest) {
+        return Ok(Slash::Budget(Some(BudgetChoice::Preset(preset))));
+    }
+    match rest.parse::<u64>() {
+        Ok(turns) if turns > 0 => Ok(Slash::Budget(Some(BudgetChoice::Turns(turns)))),
+        Ok(_) | Err(_) => Err(Refused(format!(
+            "`{rest}` {}",
+            lang.pick(
+                "is no budget: tight, normal, generous, or a number of turns from 1",
+                "不是预算：tight、normal、generous 或不小于 1 的轮数"
+            )
+        ))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_mean_what_they_say() {
+        let cancel = |number| Slash::Cancel(Some(TaskId(number)));
+        let table = [
+            ("/help", Slash::Help),
+            (" /stop ", Slash::Stop),
+            ("/cancel", Slash::Cancel(None)),
+            ("/cancel #3", cancel(3)),
+            ("/cancel t4", cancel(4)),
+            ("/budget", Slash::Budget(None)),
+            ("/budget tight", Slash::Budget(Some(BudgetChoice::Preset(Preset::Tight)))),
+            ("/budget 7", Slash::Budget(Some(BudgetChoice::Turns(7)))),
+            (
+                "/delegate planner split it\nnow",
+                Slash::Delegate { role: Some("planner".into()), text: "split it\nnow".into() },
+            ),
+            ("/delegate find planner", Slash::Delegate { role: None, text: "find planner".into() }),
+        ];
+        for (line, meaning) in table {
+            assert_eq!(read(line, Lang::En), Some(Ok(meaning)), "{line}");
+        }
+    }
+
+    #[test]
+    fn what_does_not_exist_is_refused_by_name_and_a_path_is_a_message() {
+        for line in ["/model", "/nope", "/cancel x", "/budget 0", "/budget -3", "/delegate"] {
+            assert!(matches!(read(line, Lang::En), Some(Err(_))), "{line}");
+        }
+        let refused = |line| match read(line, Lang::Zh) {
+            Some(Err(Refused(words))) => words,
+            other => panic!("{other:?}"),
+        };
+        assert!(refused("/theme dark").starts_with("/theme"));
+        for line in ["hello", "/etc/hosts is what?", "/", "a /help"] {
+            assert_eq!(read(line, Lang::En), None, "{line}");
+        }
+    }
+}

@@ -1,0 +1,155 @@
+//! The children's rows: a tree, and under each child what it does right now.
+
+use ratatui::layout::Rect;
+
+use crate::domain::event::{ContractView, Timestamp};
+use crate::story::{Gauge, Node, NodeState, Story};
+
+use super::super::delegations_pane::{INDENT, Line, Selected, indent};
+use super::super::layout::Focus;
+use super::super::paint::{Row, Tone, piece};
+use super::super::screen::Screen;
+use super::{gauge, words};
+
+/// The rows that are in view.
+pub fn rows(story: &Story, screen: &Screen, area: Rect, now: Timestamp) -> Vec<Row> {
+    if story.delegations().nodes().is_empty() && !area.is_empty() {
+        let nothing = screen.lang.pick("nothing delegated yet", "尚无委派");
+        return vec![Row::of(format!(" {nothing}"), Tone::Quiet)];
+    }
+    let selected = screen.delegations.selected();
+    let row = |(node, line): (&Node, Line)| {
+        let this = Selected { node: node.id, line };
+        let depth = story.delegations().depth(node.id);
+        let mut row = self::row(story, screen, node, line, depth, now);
+        let is_selected = selected == Some(this);
+        row.selected = is_selected && screen.focus == Focus::Delegations;
+        let is_chosen = selected.is_some_and(|selected| selected.node == node.id);
+        if line == Line::Header && is_chosen && screen.focus != Focus::Delegations {
+            row.left.insert(0, piece("▌", Tone::Child));
+        } else {
+            row.left.insert(0, piece(" ", Tone::Plain));
+        }
+        row
+    };
+    screen.delegations.page(story).map(row).collect()
+}
+
+fn row(
+    story: &Story,
+    screen: &Screen,
+    node: &Node,
+    line: Line,
+    depth: usize,
+    now: Timestamp,
+) -> Row {
+    let blank = " ".repeat(indent(depth) + INDENT);
+    let inner = |text: &str, tone: Tone| Row::of(format!("{blank} {text}"), tone);
+    match line {
+        Line::Header => header(story, screen, node, depth, now),
+        Line::Gauge => match &node.run {
+            Some(run) => gauge::row(&Gauge::of(run, now), &format!("{blank} "), screen.lang),
+            None => Row::default(),
+        },
+        Line::Gets => match &node.run {
+            Some(run) => inner(&gets(&run.contract, screen), Tone::Quiet),
+            None => Row::default(),
+        },
+        Line::Runaway => match node.runaway() {
+            Some(runaway) => inner(&words::runaway(runaway, screen.lang), Tone::Warning),
+            None => Row::default(),
+        },
+        Line::Call(index) => match node.calls.get(index) {
+            Some(call) => {
+                let (outcome, tone) = words::outcome(call, screen.lang, now);
+                let what = format!("{} {}", call.name, call.summary());
+                Row::of(format!("{blank} "), Tone::Plain)
+                    .and("[子] ", Tone::Child)
+                    .and(what.trim_end(), Tone::Plain)
+                    .right(format!("{outcome} "), tone)
+            }
+            None => Row::default(),
+        },
+        Line::Notice(index) => match node.notices.get(index) {
+            Some(notice) => inner(&format!("⚠ {}", notice.text), Tone::Warning),
+            None => Row::default(),
+        },
+        Line::Words(_) | Line::Report(_) => {
+            inner(screen.delegations.text(node.id, line), Tone::Plain)
+        }
+        Line::State => {
+            let (state, tone) = words::doing(node.doing(now), screen.lang, now);
+            inner(&state, tone)
+        }
+        Line::Tally => inner(&tally(node, screen), Tone::Quiet),
+    }
+}
+
+fn header(story: &Story, screen: &Screen, node: &Node, depth: usize, now: Timestamp) -> Row {
+    let open = screen.delegations.is_open(story.delegations(), node);
+    let fold = if open { "▾" } else { "▸" };
+    let (sign, sign_tone) = match &node.state {
+        NodeState::Queued { .. } => ("◌", Tone::Quiet),
+        NodeState::Running if node.runaway().is_some() => (words::spinner(now), Tone::Warning),
+        NodeState::Running => (words::spinner(now), Tone::Child),
+        NodeState::Ended(end) => words::sign(end),
+    };
+    let number = node.task.map_or_else(|| "#-".to_owned(), |task| format!("#{}", task.0));
+    let row = Row::of(format!("{}{fold} ", " ".repeat(indent(depth))), Tone::Plain)
+        .and(format!("{sign} "), sign_tone)
+        .and(format!("{number} {}", node.role), Tone::Strong)
+        .and(format!("  {}", node.description), Tone::Plain);
+    match &node.state {
+        NodeState::Running => {
+            row.right(format!("{} ", words::clock(node.elapsed_ms(now))), Tone::Plain)
+        }
+        NodeState::Queued { .. } => {
+            let (state, tone) = words::doing_short(node.doing(now), screen.lang);
+            row.right(format!("{state} "), tone)
+        }
+        NodeState::Ended(end) => {
+            let (state, tone) = words::ended(end, screen.lang);
+            let turns = node.run.as_ref().map_or_else(String::new, |run| format!(" {}t", run.turn));
+            row.right(format!("{state}{turns} "), tone)
+        }
+    }
+}
+
+/// What the child got, in one line: Enter on it shows all.
+fn gets(contract: &ContractView, screen: &Screen) -> String {
+    let lang = screen.lang;
+    let keys: Vec<String> = contract
+        .context
+        .iter()
+        .map(|card| format!("{} {} {}", card.key, words::bytes(card.bytes), card.sha256.short()))
+        .collect();
+    let keys = if keys.is_empty() {
+        lang.pick("no context", "无上下文").to_owned()
+    } else {
+        keys.join(", ")
+    };
+    let paths: Vec<String> = contract.paths.iter().map(ToString::to_string).collect();
+    let (gets, to) = (lang.pick("gets", "获得"), lang.pick("to", "发往"));
+    let place = if contract.provider == contract.model {
+        contract.provider.clone()
+    } else {
+        format!("{} {}", contract.provider, contract.model)
+    };
+    format!("{gets} {keys} · {} · {} · {to} {place}", paths.join(" "), contract.tools.join(" "))
+}
+
+fn tally(node: &Node, screen: &Screen) -> String {
+    let Some(report) = &node.report else { return String::new() };
+    let lang = screen.lang;
+    let verified = report.evidence.iter().filter(|evidence| evidence.verified).count();
+    let mut parts = vec![format!(
+        "{} {verified}/{}",
+        lang.pick("evidence verified", "证据核实"),
+        report.evidence.len()
+    )];
+    if !report.warnings.is_empty() {
+        parts.push(format!("{} {}", lang.pick("warnings", "警告"), report.warnings.len()));
+    }
+    parts.push(lang.pick("Enter: all of it", "Enter 查看全部").to_owned());
+    parts.join(" · ")
+}

@@ -1,0 +1,81 @@
+//! The last line: the keys that work right now, or what has just been asked or said.
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+
+use crate::story::Story;
+
+use super::super::keymap;
+use super::super::lang::Lang;
+use super::super::layout::{Areas, Focus, Shape};
+use super::super::paint::{self, Row, Tone, piece};
+use super::super::screen::Screen;
+use super::super::wrap;
+
+/// Draws it, into the frame's lower border where there is one.
+pub fn draw(story: &Story, screen: &Screen, areas: Areas, buffer: &mut Buffer) {
+    let framed = areas.shape != Shape::Bare;
+    let inset = if framed { 2 } else { 0 };
+    let width = areas.footer.width.saturating_sub(inset * 2);
+    let line = Rect { x: areas.footer.x + inset, width, ..areas.footer };
+    let room = usize::from(width);
+    let (text, tone) = match said(story, screen) {
+        Some((text, tone)) => (wrap::ellipsis(&text, room.saturating_sub(2)), tone),
+        None => (keys(screen, room.saturating_sub(2)), Tone::Quiet),
+    };
+    if framed {
+        let cells = [piece(format!(" {text} "), tone)];
+        paint::pieces(buffer, line.x - 1, line.y, room, &cells, screen.palette);
+    } else {
+        paint::row(buffer, line, &Row::of(text, tone), screen.palette);
+    }
+}
+
+fn said(story: &Story, screen: &Screen) -> Option<(String, Tone)> {
+    if screen.leaving {
+        let words = screen.lang.pick("ending the session…", "正在结束会话…");
+        return Some((words.to_owned(), Tone::Warning));
+    }
+    if screen.question.is_some() {
+        return Some((question(story, screen.lang), Tone::Warning));
+    }
+    let flash = screen.flash.as_ref()?;
+    Some((super::super::sanitize::line(&flash.text).into_owned(), flash.tone))
+}
+
+/// What Esc would stop.
+fn question(story: &Story, lang: Lang) -> String {
+    match (story.delegations().live_count(), lang) {
+        (0, Lang::En) => "stop the answer? Esc again: yes".to_owned(),
+        (1, Lang::En) => "stop the answer and 1 child? Esc again: yes".to_owned(),
+        (children, Lang::En) => format!("stop the answer and {children} children? Esc again: yes"),
+        (0, Lang::Zh) => "停止回答？再按 Esc 确认".to_owned(),
+        (children, Lang::Zh) => format!("停止回答与 {children} 个子代理？再按 Esc 确认"),
+    }
+}
+
+fn keys(screen: &Screen, room: usize) -> String {
+    let contexts = keymap::contexts(
+        screen.overlay.is_some(),
+        screen.focus == Focus::Composer,
+        screen.focus == Focus::Delegations,
+    );
+    let hints = keymap::footer(contexts, screen.lang);
+    let hints: Vec<String> = hints.iter().map(|(key, words)| format!("{key} {words}")).collect();
+    // The way to all keys is never the one that is left out.
+    let (rest, help) = match hints.split_last() {
+        Some((help, rest)) => (rest, help.as_str()),
+        None => (&[][..], ""),
+    };
+    let mut shown = Vec::new();
+    let mut used = wrap::cells(help);
+    for hint in rest {
+        used += wrap::cells(hint) + 3;
+        if used > room {
+            break;
+        }
+        shown.push(hint.as_str());
+    }
+    shown.push(help);
+    wrap::fit(&shown.join(" · "), room).to_owned()
+}

@@ -1,0 +1,64 @@
+//! The views: pure functions from story, screen and time to rows and cells. They own nothing and
+//! change nothing but the buffer they are given.
+
+pub mod composer;
+pub mod conversation;
+pub mod delegations;
+pub mod detail;
+pub mod footer;
+pub mod frame;
+pub mod gauge;
+pub mod header;
+pub mod help;
+pub mod notice;
+pub mod words;
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::{Position, Rect};
+
+use crate::domain::event::Timestamp;
+use crate::story::Story;
+
+use super::layout::{Areas, Shape};
+use super::paint::{self, Row};
+use super::screen::Screen;
+
+/// Draws everything into a buffer of the screen's size; gives back where the caret is.
+pub fn draw(
+    story: &Story,
+    screen: &Screen,
+    areas: Areas,
+    now: Timestamp,
+    buffer: &mut Buffer,
+) -> Option<Position> {
+    if areas.shape == Shape::TooSmall {
+        notice::too_small(screen, buffer);
+        return None;
+    }
+    header::draw(story, screen, areas, buffer);
+    frame::draw(story, screen, areas, buffer);
+    let rows = conversation::rows(story, screen, now);
+    column(buffer, areas.conversation, &rows, screen);
+    let rows = delegations::rows(story, screen, areas.delegations, now);
+    column(buffer, areas.delegations, &rows, screen);
+    footer::draw(story, screen, areas, buffer);
+    let caret = composer::draw(screen, areas, buffer);
+    match &screen.overlay {
+        Some(overlay) => {
+            detail::draw(story, screen, overlay, buffer);
+            None
+        }
+        None => caret,
+    }
+}
+
+/// Rows one below the other, blanks below them.
+fn column(buffer: &mut Buffer, area: Rect, rows: &[Row], screen: &Screen) {
+    for (offset, y) in (area.top()..area.bottom()).enumerate() {
+        let line = Rect { y, height: 1, ..area };
+        match rows.get(offset) {
+            Some(row) => paint::row(buffer, line, row, screen.palette),
+            None => paint::clear(buffer, line.intersection(buffer.area)),
+        }
+    }
+}

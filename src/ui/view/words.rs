@@ -1,0 +1,297 @@
+//! States, amounts and ages in words, in both languages. A word here is the only carrier of what it
+//! says; colour comes on top.
+
+use crate::domain::budget::{Dimension, Limit};
+use crate::domain::event::{Failure, Timestamp};
+use crate::domain::report::{By, Exhausted, Status};
+use crate::domain::usage::MicroUsd;
+use crate::story::{Call, CallState, Doing, End, Runaway, Used};
+
+use super::super::lang::Lang;
+use super::super::paint::Tone;
+use super::super::screen::SPINNER_MS;
+
+/// The spinner's picture at a moment; it only moves where something runs.
+pub fn spinner(now: Timestamp) -> &'static str {
+    const PICTURES: [&str; 10] = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"];
+    let index = usize::try_from(now.0 / SPINNER_MS % 10).unwrap_or(0);
+    PICTURES[index]
+}
+
+/// What a run is doing.
+pub fn doing(doing: Doing<'_>, lang: Lang, now: Timestamp) -> (String, Tone) {
+    let age = |since: Timestamp| age(now.millis_since(since));
+    match doing {
+        Doing::Queued { position, since } => {
+            let ahead = match position {
+                0 => String::new(),
+                before => format!(" ({before} {})", lang.pick("ahead", "个在前")),
+            };
+            let queued = lang.pick("queued", "排队中");
+            (format!("{queued}{ahead} {}", age(since)), Tone::Quiet)
+        }
+        Doing::Between { since } => {
+            let words = lang.pick("between turns", "轮次之间");
+            (format!("{words} {}", age(since)), Tone::Plain)
+        }
+        Doing::Streaming => (lang.pick("model streaming", "模型输出中").to_owned(), Tone::Plain),
+        Doing::Silent { since } => {
+            (format!("{} {}", lang.pick("model silent", "模型无输出"), age(since)), Tone::Plain)
+        }
+        Doing::Calling { call } => {
+            let tool = lang.pick("tool", "工具");
+            let what = format!("{} {}", call.name, call.summary());
+            (format!("{tool} {} {}", what.trim_end(), age(call.since)), Tone::Plain)
+        }
+        Doing::Cancelling { by, since } => {
+            let words = lang.pick("cancelling", "正在取消");
+            (format!("{words} ({}) {}", who(by, lang), age(since)), Tone::Warning)
+        }
+        Doing::Ended(end) => ended(end, lang),
+    }
+}
+
+/// What a run is doing, in a word.
+pub fn doing_short(doing: Doing<'_>, lang: Lang) -> (String, Tone) {
+    match doing {
+        Doing::Queued { .. } => (lang.pick("queued", "排队中").to_owned(), Tone::Quiet),
+        Doing::Cancelling { .. } => (lang.pick("cancelling", "正在取消").to_owned(), Tone::Warning),
+        Doing::Between { .. } | Doing::Streaming | Doing::Silent { .. } | Doing::Calling { .. } => {
+            (lang.pick("running", "运行中").to_owned(), Tone::Child)
+        }
+        Doing::Ended(end) => ended(end, lang),
+    }
+}
+
+/// How a run ended.
+pub fn ended(end: &End, lang: Lang) -> (String, Tone) {
+    let with = |word: &str, detail: &str| {
+        if detail.is_empty() { word.to_owned() } else { format!("{word} {detail}") }
+    };
+    let code = end.code.map_or("", crate::domain::violation::Code::as_str);
+    match end.status {
+        Status::Completed => (lang.pick("completed", "已完成").to_owned(), Tone::Good),
+        Status::BudgetExhausted => {
+            let dimension = end.dimension.map_or("", |dimension| exhausted(dimension, lang));
+            (with(lang.pick("budget exhausted:", "预算用尽："), dimension), Tone::Warning)
+        }
+        Status::Cancelled => {
+            let by = end.by.map_or("", |by| who(by, lang));
+            let word = match (lang, by) {
+                (_, "") => lang.pick("cancelled", "已取消").to_owned(),
+                (Lang::En, by) => format!("cancelled by {by}"),
+                (Lang::Zh, by) => format!("已被{by}取消"),
+            };
+            (word, Tone::Warning)
+        }
+        Status::Blocked => (with(lang.pick("refused", "被拒绝"), code), Tone::Warning),
+        Status::Failed => (with(lang.pick("failed", "失败"), code), Tone::Bad),
+        Status::InvalidResult => (lang.pick("invalid result", "结果无效").to_owned(), Tone::Bad),
+    }
+}
+
+/// The sign of an ending.
+pub fn sign(end: &End) -> (&'static str, Tone) {
+    match end.status {
+        Status::Completed => ("✓", Tone::Good),
+        Status::BudgetExhausted => ("◑", Tone::Warning),
+        Status::Cancelled | Status::Blocked => ("✗", Tone::Warning),
+        Status::Failed | Status::InvalidResult => ("✗", Tone::Bad),
+    }
+}
+
+/// Who asked for an end.
+pub fn who(by: By, lang: Lang) -> &'static str {
+    match by {
+        By::User => lang.pick("you", "你"),
+        By::Parent => lang.pick("the parent", "父代理"),
+        By::Budget => lang.pick("budget", "预算"),
+        By::Shutdown => lang.pick("shutdown", "关闭"),
+    }
+}
+
+/// What ran out.
+fn exhausted(dimension: Exhausted, lang: Lang) -> &'static str {
+    match dimension {
+        Exhausted::Turns => lang.pick("turns", "轮数"),
+        Exhausted::InputTokens => lang.pick("input tokens", "输入词元"),
+        Exhausted::OutputTokens => lang.pick("output tokens", "输出词元"),
+        Exhausted::ToolCalls => lang.pick("tool calls", "工具调用"),
+        Exhausted::CostUsd => lang.pick("cost", "费用"),
+        Exhausted::Duration => lang.pick("time", "时间"),
+        Exhausted::TotalTurns => lang.pick("turns of all children", "全部子代理轮数"),
+        Exhausted::Repeats => lang.pick("repeats", "重复"),
+    }
+}
+
+/// A dimension's short name on the gauge.
+pub fn dimension(dimension: Dimension, lang: Lang) -> &'static str {
+    match dimension {
+        Dimension::Turns => lang.pick("turns", "轮"),
+        Dimension::InputTokens => lang.pick("in", "入"),
+        Dimension::OutputTokens => lang.pick("out", "出"),
+        Dimension::ToolCalls => lang.pick("calls", "调用"),
+        Dimension::CostUsd => lang.pick("cost", "费用"),
+        Dimension::Duration => lang.pick("time", "时间"),
+    }
+}
+
+/// An amount in its dimension's unit.
+pub fn amount(dimension: Dimension, value: u64) -> String {
+    match dimension {
+        Dimension::Turns | Dimension::ToolCalls => value.to_string(),
+        Dimension::InputTokens | Dimension::OutputTokens => tokens(value),
+        Dimension::CostUsd => MicroUsd(value).to_string(),
+        Dimension::Duration => clock(value),
+    }
+}
+
+/// Used and limit; the limit is left out where nothing bounds it.
+pub fn used(used: &Used, lang: Lang) -> String {
+    let name = dimension(used.dimension, lang);
+    let spent = used.used.map(|value| amount(used.dimension, value));
+    match (spent, used.limit) {
+        (Some(spent), Limit::Of(limit)) => {
+            format!("{name} {spent}/{}", amount(used.dimension, limit))
+        }
+        (Some(spent), Limit::Unlimited) => {
+            format!("{name} {spent} ({})", lang.pick("unlimited", "不限"))
+        }
+        (_, Limit::Off) | (None, _) => {
+            format!("{name} {}", lang.pick("unknown", "未知"))
+        }
+    }
+}
+
+/// Why a child looks as if it would come to nothing, and what to do.
+pub fn runaway(runaway: Runaway, lang: Lang) -> String {
+    let reason = match runaway {
+        Runaway::Repeats(times) => match lang {
+            Lang::En => format!("the same call {times} times in a row"),
+            Lang::Zh => format!("同一调用连续 {times} 次"),
+        },
+        Runaway::OnlyErrors(times) => match lang {
+            Lang::En => format!("all {times} calls failed"),
+            Lang::Zh => format!("{times} 次调用全部失败"),
+        },
+        Runaway::TurnsNearlyUsed { turn, of } => match lang {
+            Lang::En => format!("turn {turn} of {of}, nearly used up"),
+            Lang::Zh => format!("第 {turn}/{of} 轮，即将用尽"),
+        },
+    };
+    format!("⚠ {reason} · ^X {}", lang.pick("cancels", "取消"))
+}
+
+/// A call's outcome: size and time, or what went wrong.
+pub fn outcome(call: &Call, lang: Lang, now: Timestamp) -> (String, Tone) {
+    match call.state {
+        CallState::Requested => (lang.pick("waiting", "等待").to_owned(), Tone::Quiet),
+        CallState::Running => {
+            let ran = now.millis_since(call.since);
+            let shown = if ran < 1_000 { String::new() } else { format!("{} ", age(ran)) };
+            (format!("{shown}{}", spinner(now)), Tone::Child)
+        }
+        CallState::Finished { ok: true, bytes: size, truncated, duration_ms, .. } => {
+            let cut = if truncated { lang.pick(" cut", " 截断") } else { "" };
+            (format!("{}{cut} {}", bytes(size), duration(duration_ms)), Tone::Quiet)
+        }
+        CallState::Finished { ok: false, failure: reason, duration_ms, .. } => {
+            let (word, tone) = failure(reason, lang);
+            (format!("{word} {}", duration(duration_ms)), tone)
+        }
+    }
+}
+
+fn failure(failure: Option<Failure>, lang: Lang) -> (&'static str, Tone) {
+    match failure {
+        None | Some(Failure::Error) => (lang.pick("error", "出错"), Tone::Bad),
+        Some(Failure::Refused) => (lang.pick("refused", "被拒绝"), Tone::Warning),
+        Some(Failure::Denied) => (lang.pick("denied", "被否决"), Tone::Warning),
+        Some(Failure::Cancelled) => (lang.pick("cancelled", "已取消"), Tone::Warning),
+        Some(Failure::NotRun) => (lang.pick("not run", "未运行"), Tone::Quiet),
+    }
+}
+
+/// An age: `0 s`, `12 s`, `3 m`.
+pub fn age(ms: u64) -> String {
+    match ms / 1_000 {
+        seconds @ 0..120 => format!("{seconds} s"),
+        seconds @ 120..7_200 => format!("{} m", seconds / 60),
+        seconds => format!("{} h", seconds / 3_600),
+    }
+}
+
+/// A duration as precise as it is short: `2ms`, `1.4s`, `75s`.
+pub fn duration(ms: u64) -> String {
+    match ms {
+        0..1_000 => format!("{ms}ms"),
+        1_000..10_000 => format!("{}.{}s", ms / 1_000, ms % 1_000 / 100),
+        _ => format!("{}s", ms / 1_000),
+    }
+}
+
+/// A running time as a clock: `00:07`, `1:02:03`.
+pub fn clock(ms: u64) -> String {
+    let seconds = ms / 1_000;
+    let (hours, minutes, seconds) = (seconds / 3_600, seconds / 60 % 60, seconds % 60);
+    if hours > 0 {
+        format!("{hours}:{minutes:02}:{seconds:02}")
+    } else {
+        format!("{minutes:02}:{seconds:02}")
+    }
+}
+
+/// A number of tokens: `312`, `8.1k`, `1M`.
+pub fn tokens(count: u64) -> String {
+    scaled(count, 1_000, ["", "k", "M", "G"])
+}
+
+/// A size: `31 B`, `2.1 KB`, `5 MB`.
+pub fn bytes(count: u64) -> String {
+    scaled(count, 1_024, [" B", " KB", " MB", " GB"])
+}
+
+fn scaled(count: u64, step: u64, units: [&str; 4]) -> String {
+    let mut unit = 0;
+    let mut scale = 1;
+    while unit < 3 && count / scale >= step {
+        scale *= step;
+        unit += 1;
+    }
+    let whole = count / scale;
+    let tenth = count % scale * 10 / scale;
+    if unit == 0 || tenth == 0 || whole >= 100 {
+        format!("{whole}{}", units[unit])
+    } else {
+        format!("{whole}.{tenth}{}", units[unit])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn amounts_are_short_and_never_round_up() {
+        let table = [
+            (tokens(0), "0"),
+            (tokens(999), "999"),
+            (tokens(8_190), "8.1k"),
+            (tokens(16_000), "16k"),
+            (tokens(999_999), "999k"),
+            (tokens(1_000_000), "1M"),
+            (bytes(31), "31 B"),
+            (bytes(2_200), "2.1 KB"),
+            (bytes(u64::MAX), "17179869183 GB"),
+            (clock(7_900), "00:07"),
+            (clock(3_723_000), "1:02:03"),
+            (age(12_999), "12 s"),
+            (age(180_000), "3 m"),
+            (duration(2), "2ms"),
+            (duration(1_450), "1.4s"),
+        ];
+        for (shown, expected) in table {
+            assert_eq!(shown, expected);
+        }
+    }
+}
