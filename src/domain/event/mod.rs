@@ -17,7 +17,6 @@
 //! | `tool_started.name` | `gen_ai.tool.name` |
 //! | `run_started.role` | `gen_ai.agent.name` |
 
-
 use serde::{Deserialize, Serialize};
 
 use crate::domain::budget::{Budget, Remaining};
