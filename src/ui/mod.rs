@@ -18,7 +18,7 @@ pub mod layout;
 pub mod msg;
 pub mod overlay;
 pub mod paint;
-pub mod sanitize;
+pub use crate::sanitize;
 pub mod screen;
 pub mod scroll;
 pub mod slash;
