@@ -67,7 +67,7 @@ fn entry(
                     .and(format!("{number} {}", node.role), Tone::Child)
                     .and(format!(" · {state}"), tone)
             }
-            None => own_call(call, screen, now),
+            None => own_call(call, story.is_running(), screen, now),
         },
         Body::Ended(end) => {
             let (state, tone) = words::ended(end, screen.lang);
@@ -77,8 +77,8 @@ fn entry(
     }
 }
 
-fn own_call(call: &Call, screen: &Screen, now: Timestamp) -> Row {
-    let (outcome, tone) = words::outcome(call, screen.lang, now);
+fn own_call(call: &Call, live: bool, screen: &Screen, now: Timestamp) -> Row {
+    let (outcome, tone) = words::outcome(call, live, screen.lang, now);
     let what = format!("{} {}", call.name, call.summary());
     Row {
         left: vec![piece("   ▪ ", Tone::Quiet), piece(what.trim_end(), Tone::Plain)],

@@ -61,7 +61,7 @@ fn row(
         },
         Line::Call(index) => match node.calls.get(index) {
             Some(call) => {
-                let (outcome, tone) = words::outcome(call, screen.lang, now);
+                let (outcome, tone) = words::outcome(call, node.is_live(), screen.lang, now);
                 let what = format!("{} {}", call.name, call.summary());
                 Row::of(format!("{blank} "), Tone::Plain)
                     .and("[子] ", Tone::Child)

@@ -105,7 +105,7 @@ pub fn call(call: &Call, lang: Lang) -> Vec<Paragraph> {
     let (outcome, tone) = if call.is_open() {
         (lang.pick("running", "运行中").to_owned(), Tone::Child)
     } else {
-        words::outcome(call, lang, call.since)
+        words::outcome(call, false, lang, call.since)
     };
     let mut page = vec![
         Paragraph::heading(call.name.clone()),
@@ -140,7 +140,7 @@ pub fn child(node: &Node, lang: Lang, now: Timestamp) -> Vec<Paragraph> {
         page.push(Paragraph::plain(words::runaway(runaway, lang)).toned(Tone::Warning));
     }
     if let Some(call) = node.calls.last() {
-        let (outcome, _) = words::outcome(call, lang, now);
+        let (outcome, _) = words::outcome(call, node.is_live(), lang, now);
         let what = format!("{} {} · {outcome}", call.name, call.summary());
         page.push(Paragraph::named(lang.pick("last tool", "最近工具"), what));
     }

@@ -182,9 +182,12 @@ pub fn runaway(runaway: Runaway, lang: Lang) -> String {
     format!("⚠ {reason} · ^X {}", lang.pick("cancels", "取消"))
 }
 
-/// A call's outcome: size and time, or what went wrong.
-pub fn outcome(call: &Call, lang: Lang, now: Timestamp) -> (String, Tone) {
+/// A call's outcome: size and time, or what went wrong. `live` if whoever made it still runs.
+pub fn outcome(call: &Call, live: bool, lang: Lang, now: Timestamp) -> (String, Tone) {
     match call.state {
+        CallState::Requested | CallState::Running if !live => {
+            (lang.pick("no result", "无结果").to_owned(), Tone::Quiet)
+        }
         CallState::Requested => (lang.pick("waiting", "等待").to_owned(), Tone::Quiet),
         CallState::Running => {
             let ran = now.millis_since(call.since);
