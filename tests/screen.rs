@@ -1,5 +1,5 @@
 //! The story and the screen, without a terminal: events and keys in, frames and commands out.
-#![allow(missing_docs, clippy::unwrap_used, reason = "tests")]
+#![allow(missing_docs, clippy::unwrap_used, clippy::print_stderr, reason = "tests")]
 
 #[path = "screen/faults.rs"]
 mod faults;

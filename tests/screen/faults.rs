@@ -315,7 +315,7 @@ fn everywhere(text: &str) -> Watch {
 /// The bytes that a terminal would get for these frames.
 fn bytes_of(watch: &mut Watch) -> Vec<u8> {
     let mut bytes = Vec::new();
-    let mut pages = |watch: &mut Watch, bytes: &mut Vec<u8>| {
+    let pages = |watch: &mut Watch, bytes: &mut Vec<u8>| {
         for keys in [
             &[][..],
             &["Alt+2", "Enter"],

@@ -216,7 +216,7 @@ fn the_gauge_puts_the_tightest_dimension_first() {
     assert_eq!(gauge.tightest().used, Some(3));
     let calls = gauge.get(Dimension::ToolCalls).unwrap();
     assert_eq!((calls.used, calls.limit.finite()), (Some(3), Some(60)));
-    let ratios: Vec<f64> = gauge.0.iter().map(|used| used.ratio()).collect();
+    let ratios: Vec<f64> = gauge.0.iter().map(offshoot::story::Used::ratio).collect();
     assert!(ratios.is_sorted_by(|a, b| a >= b), "{ratios:?}");
 }
 

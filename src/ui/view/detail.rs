@@ -23,7 +23,7 @@ pub fn draw(story: &Story, screen: &Screen, overlay: &Overlay, buffer: &mut Buff
         return;
     }
     paint::clear(buffer, area);
-    border(buffer, area, screen);
+    border(buffer, area, overlay.is_framed(), screen);
     let title = format!(
         " {} ",
         wrap::ellipsis(
@@ -55,7 +55,7 @@ fn page_row(row: &PageRow<'_>) -> Row {
     Row { left, ..Row::default() }
 }
 
-fn border(buffer: &mut Buffer, area: Rect, screen: &Screen) {
+fn border(buffer: &mut Buffer, area: Rect, framed: bool, screen: &Screen) {
     let style = screen.palette.style(Tone::Quiet);
     let (right, bottom) = (area.right() - 1, area.bottom() - 1);
     for x in area.left()..area.right() {
@@ -66,8 +66,14 @@ fn border(buffer: &mut Buffer, area: Rect, screen: &Screen) {
         paint::put(buffer, area.x, y, 1, "│", style);
         paint::put(buffer, right, y, 1, "│", style);
     }
-    let corners =
-        [(area.x, area.y, "┌"), (right, area.y, "┐"), (area.x, bottom, "└"), (right, bottom, "┘")];
+    // In a frame the page stands on the line above the input.
+    let below = if framed { ("├", "┤") } else { ("└", "┘") };
+    let corners = [
+        (area.x, area.y, "┌"),
+        (right, area.y, "┐"),
+        (area.x, bottom, below.0),
+        (right, bottom, below.1),
+    ];
     for (x, y, sign) in corners {
         paint::put(buffer, x, y, 1, sign, style);
     }
