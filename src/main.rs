@@ -1,1 +1,171 @@
-fn main() {}
+//! The program: reads the command line, picks a front end and turns the outcome into an exit code.
+
+use std::io::{self, IsTerminal, Write};
+use std::process::ExitCode;
+
+use offshoot::cli::{self, Language, OutputFormat, Parsed};
+use offshoot::domain::command::Command;
+use offshoot::domain::exit::Exit;
+use offshoot::headless::{self, Format, Headless};
+use offshoot::session::{self, Session, setup};
+use offshoot::settings::{Front, Settings, Surroundings};
+use offshoot::ui::{self, UiError};
+use tokio::signal::unix::{SignalKind, signal};
+use tokio::sync::mpsc;
+
+/// Threads for agents; what blocks has threads of its own.
+const WORKERS: usize = 2;
+
+fn main() -> ExitCode {
+    match prepare() {
+        Ok(Some(settings)) => ExitCode::from(run(settings)),
+        Ok(None) => ExitCode::from(Exit::Completed),
+        Err(failed) => ExitCode::from(failed),
+    }
+}
+
+/// Everything before the session: none if there was only something to say.
+fn prepare() -> Result<Option<Settings>, Exit> {
+    let typed = match cli::parse(std::env::args_os()) {
+        Ok(Parsed::Typed(typed)) => *typed,
+        Ok(Parsed::Say(text)) => {
+            // A reader that went away has read all it wanted.
+            let _ = io::stdout().write_all(text.as_bytes());
+            return Ok(None);
+        }
+        Err(error) => {
+            complain(&error.to_string());
+            return Err(Exit::Usage);
+        }
+    };
+    let json = typed.options.output_format == Some(OutputFormat::Json);
+    let settings = Surroundings::here().and_then(|here| Settings::new(typed, here));
+    settings.map(Some).map_err(|error| fail(json, error.exit(), &error.to_string()))
+}
+
+fn run(settings: Settings) -> Exit {
+    let json = matches!(settings.front, Front::Run { format: OutputFormat::Json, .. });
+    if matches!(settings.front, Front::Screen { .. })
+        && let Err(error) = ui::check()
+    {
+        return fail(false, screen_exit(&error), &error.to_string());
+    }
+    let config = match setup::config(&settings) {
+        Ok(config) => config,
+        Err(error) => return fail(json, error.exit(), &error.to_string()),
+    };
+    let runtime =
+        tokio::runtime::Builder::new_multi_thread().worker_threads(WORKERS).enable_all().build();
+    match runtime {
+        Ok(runtime) => runtime.block_on(converse(settings, config)),
+        Err(error) => fail(json, Exit::Failed, &format!("cannot start the async runtime: {error}")),
+    }
+}
+
+async fn converse(settings: Settings, config: session::Config) -> Exit {
+    let trace_dir = settings.sessions.as_ref().map(|folder| folder.join(config.id.to_string()));
+    let header = header(&config);
+    let Session { commands, events, task } = session::start(config);
+    let exit = match settings.front {
+        Front::Run { prompt, format, quiet, no_children } => {
+            stop_on_signals(commands.clone());
+            let outcome = headless::run(Headless {
+                events,
+                commands,
+                format: match format {
+                    OutputFormat::Text => Format::Text,
+                    OutputFormat::Json => Format::Json,
+                    OutputFormat::StreamJson => Format::StreamJson,
+                },
+                quiet,
+                no_children,
+                prompt,
+                trace_dir,
+                out_is_terminal: io::stdout().is_terminal(),
+                out: io::stdout(),
+                err: io::stderr(),
+            })
+            .await;
+            outcome.exit
+        }
+        Front::Screen { prompt } => {
+            let front = ui::Front {
+                events,
+                commands,
+                first_message: prompt,
+                lang: match settings.lang {
+                    Language::En => ui::Lang::En,
+                    Language::Zh => ui::Lang::Zh,
+                },
+                colour: settings.color,
+                header,
+            };
+            match ui::run(front).await {
+                Ok(()) => Exit::Completed,
+                Err(error) => fail(false, screen_exit(&error), &error.to_string()),
+            }
+        }
+    };
+    // The front end let go of its channels, so the session ends by itself and writes its files; an
+    // error means that its task panicked, which was told.
+    let _ = task.await;
+    exit
+}
+
+/// What the screen's header shows and no event tells.
+fn header(config: &session::Config) -> ui::HeaderFacts {
+    let identity = config.provider.identity();
+    ui::HeaderFacts {
+        workspace: config.workspace.display_name(),
+        branch: config.workspace.branch(),
+        model: identity.model.clone(),
+        mode: "read-only".to_owned(),
+        fence: None,
+        context_window: None,
+        language_model: identity.is_language_model,
+    }
+}
+
+fn screen_exit(error: &UiError) -> Exit {
+    match error {
+        UiError::NoTerminal | UiError::DumbTerminal => Exit::Usage,
+        UiError::Terminal(_) | UiError::SessionLost => Exit::Failed,
+    }
+}
+
+/// The first interrupt cancels the run, which then reports; a second one does not wait for that.
+fn stop_on_signals(commands: mpsc::Sender<Command>) {
+    tokio::spawn(async move {
+        let (Ok(mut interrupt), Ok(mut terminate)) =
+            (signal(SignalKind::interrupt()), signal(SignalKind::terminate()))
+        else {
+            return;
+        };
+        for first in [true, false] {
+            tokio::select! {
+                _ = interrupt.recv() => {}
+                _ = terminate.recv() => {}
+            }
+            if !first {
+                std::process::exit(i32::from(Exit::Cancelled.code()));
+            }
+            // A session that is gone has nothing left to cancel.
+            let _ = commands.send(Command::Stop).await;
+            let _ = commands.send(Command::Quit).await;
+        }
+    });
+}
+
+fn fail(json: bool, exit: Exit, text: &str) -> Exit {
+    if json {
+        // A reader that went away is told by the exit code.
+        let _ = writeln!(io::stdout(), "{}", headless::failure_json(exit, text));
+    }
+    complain(text);
+    exit
+}
+
+fn complain(text: &str) {
+    // There is no other place to complain to.
+    let _ = writeln!(io::stderr(), "offshoot: {}", offshoot::sanitize::block(text));
+}

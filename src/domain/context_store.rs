@@ -54,6 +54,9 @@ pub struct Snippet {
     /// What may be told about it.
     #[serde(flatten)]
     pub card: SnippetCard,
+    /// True if it may not leave this machine: who was given it may hand it on only so.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub local_only: bool,
     /// The text.
     pub text: String,
 }
@@ -74,6 +77,19 @@ pub struct ContextStore {
 }
 
 impl ContextStore {
+    /// What a child can hand on: the snippets that it was given itself, to no wider circle.
+    pub fn of(snippets: &[Snippet]) -> Self {
+        let entry = |snippet: &Snippet| Entry {
+            snippet: snippet.clone(),
+            sensitivity: if snippet.local_only {
+                Sensitivity::LocalOnly
+            } else {
+                Sensitivity::Normal
+            },
+        };
+        Self { entries: snippets.iter().map(entry).collect() }
+    }
+
     /// Adds a snippet; one of the same key is replaced. Returns its card for the record.
     pub fn put(
         &mut self,
@@ -91,7 +107,9 @@ impl ContextStore {
             bytes: text.len() as u64,
             sha256: Sha::of(&text),
         };
-        let entry = Entry { snippet: Snippet { card: card.clone(), text }, sensitivity };
+        let local_only = sensitivity == Sensitivity::LocalOnly;
+        let snippet = Snippet { card: card.clone(), local_only, text };
+        let entry = Entry { snippet, sensitivity };
         match self.entries.iter_mut().find(|entry| entry.snippet.card.key == key) {
             Some(old) => *old = entry,
             None => self.entries.push(entry),
@@ -102,13 +120,11 @@ impl ContextStore {
     /// Makes `text` the newest user message: it is `request`, the one before becomes
     /// `request:N` with N counting from 1 in the order they were asked.
     pub fn put_request(&mut self, text: impl Into<String>) -> SnippetCard {
-        let earlier = 1 + self
-            .entries
-            .iter()
-            .filter(|entry| entry.snippet.card.key.starts_with("request:"))
-            .count();
-        if let Some(entry) = self.entries.iter_mut().find(|e| e.snippet.card.key == "request") {
-            entry.snippet.card.key = format!("request:{earlier}");
+        if self.get("request").is_some() {
+            let earlier = self.unused_request_key();
+            if let Some(entry) = self.entries.iter_mut().find(|e| e.snippet.card.key == "request") {
+                entry.snippet.card.key = earlier;
+            }
         }
         self.put("request", SnippetKind::Request, "the user", text, Sensitivity::Normal)
     }
@@ -116,6 +132,19 @@ impl ContextStore {
     /// The entry of this key.
     pub fn get(&self, key: &str) -> Option<&Entry> {
         self.entries.iter().find(|entry| entry.snippet.card.key == key)
+    }
+
+    /// The next `request:N`; a number that a pin or a note already bears is passed over.
+    fn unused_request_key(&self) -> String {
+        let is_earlier = |entry: &&Entry| entry.snippet.card.key.starts_with("request:");
+        let mut number = 1 + self.entries.iter().filter(is_earlier).count();
+        loop {
+            let key = format!("request:{number}");
+            if self.get(&key).is_none() {
+                return key;
+            }
+            number += 1;
+        }
     }
 
     /// All entries in the order they were added.

@@ -8,6 +8,9 @@ use super::ids::CallId;
 use super::message::{AssistantMessage, Block, Message, StopReason, ToolCall, ToolResult};
 use super::usage::estimate_tokens;
 
+/// What stands in a history for an answer without any words or calls.
+pub const NO_TEXT: &str = "(no text)";
+
 /// Why a message was not taken. Each of these is a bug of the caller, not of a model.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum HistoryError {
@@ -67,8 +70,9 @@ impl History {
     }
 
     /// A model's answer. Call ids that are blank or were used before are replaced, and blank
-    /// text is dropped, so that any provider accepts the message again. An answer that is empty
-    /// after that is not kept. Returns the calls that now wait for a result.
+    /// text is dropped, so that any provider accepts the message again. An answer without text
+    /// and calls after that gets a marked text: some providers drop reasoning and would be left
+    /// with an empty message. Returns the calls that now wait for a result.
     pub fn answer(&mut self, mut message: AssistantMessage) -> Result<Vec<ToolCall>, HistoryError> {
         self.require_closed()?;
         if !self.messages.last().is_some_and(|last| !matches!(**last, Message::Assistant(_))) {
@@ -83,8 +87,8 @@ impl History {
         }
         let calls: Vec<ToolCall> = message.tool_calls().cloned().collect();
         self.open = calls.iter().map(|c| (c.call.clone(), c.name.clone())).collect();
-        if message.blocks.is_empty() {
-            message.blocks.push(Block::Text { text: "(no text)".to_owned() });
+        if calls.is_empty() && message.text().is_empty() {
+            message.blocks.push(Block::Text { text: NO_TEXT.to_owned() });
         }
         self.push(Message::Assistant(message));
         Ok(calls)
@@ -116,13 +120,12 @@ impl History {
         let mut made_up = Vec::new();
         let mut results = Vec::with_capacity(self.open.len());
         for (call, name) in std::mem::take(&mut self.open) {
-            match done.iter().position(|result| result.call == call) {
-                Some(index) => results.push(with_visible_output(done.swap_remove(index))),
-                None => {
-                    let result = not_run(call, name, reason);
-                    made_up.push(result.clone());
-                    results.push(result);
-                }
+            if let Some(index) = done.iter().position(|result| result.call == call) {
+                results.push(with_visible_output(done.swap_remove(index)));
+            } else {
+                let result = not_run(call, name, reason);
+                made_up.push(result.clone());
+                results.push(result);
             }
         }
         self.push(Message::Results { results });

@@ -5,6 +5,17 @@ use serde_json::Value;
 
 use super::ids::CallId;
 
+/// A tool as a model sees it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ToolSchema {
+    /// Its name.
+    pub name: String,
+    /// What it is for.
+    pub description: String,
+    /// Its parameters as a JSON schema.
+    pub parameters: Value,
+}
+
 /// What a model asked a tool to do.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ToolCall {
@@ -78,6 +89,7 @@ pub enum StopReason {
     /// It refused.
     Refusal,
     /// A reason that this program does not know, in the provider's word.
+    #[serde(untagged)]
     Other(String),
 }
 

@@ -5,24 +5,37 @@
 //! constructor here, never a comment somewhere else.
 //!
 //! Reading order: [`ids`], [`message`], [`history`], [`usage`], [`budget`], [`ledger`],
-//! [`context_store`], [`role`], [`scope`], [`violation`], [`grant`], [`contract`], [`report`],
-//! [`event`], [`command`].
+//! [`spending`], [`context_store`], [`role`], [`scope`], [`violation`], [`request`], [`grant`],
+//! [`contract`] (made by [`narrow`], with [`fingerprint`], [`secrecy`] and [`allot`]), [`report`],
+//! [`stamp`], [`event`], [`line`], [`command`], [`exit`].
 
+pub mod allot;
 pub mod budget;
+mod cap;
+pub mod choose;
 pub mod command;
 pub mod context_store;
 pub mod contract;
 pub mod event;
+pub mod exit;
+pub mod fingerprint;
 pub mod grant;
 pub mod hash;
 pub mod history;
 pub mod ids;
 pub mod ledger;
+pub mod line;
 pub mod message;
+pub mod narrow;
 pub mod report;
 pub mod request;
 pub mod role;
 pub mod scope;
+pub mod secrecy;
 pub mod spending;
+pub mod stamp;
 pub mod usage;
 pub mod violation;
+
+#[cfg(test)]
+mod tests;

@@ -117,8 +117,9 @@ impl Ending {
         match self {
             Self::Completed => Status::Completed,
             Self::Exhausted(_) | Self::Overrun(_) => Status::BudgetExhausted,
-            Self::Cancelled(_) | Self::TimedOut => Status::Cancelled,
-            Self::Blocked(Code::Cancelled) => Status::Cancelled,
+            Self::Cancelled(_) | Self::TimedOut | Self::Blocked(Code::Cancelled) => {
+                Status::Cancelled
+            }
             Self::Blocked(_) => Status::Blocked,
             Self::Failed(_) => Status::Failed,
             Self::Invalid => Status::InvalidResult,
@@ -324,57 +325,36 @@ impl Report {
     /// The size that a report may have as JSON, in bytes.
     pub const MAX_BYTES: usize = 8 * 1024;
 
-    /// The same report with the summary, then the longest lists, cut until it fits into
-    /// [`Self::MAX_BYTES`]; a cut is made on a character boundary and said.
+    /// The keys that every report has: no field of a role may bear one of these names.
+    pub const COMMON_FIELDS: [&str; 15] = [
+        "task_id",
+        "attempt",
+        "status",
+        "code",
+        "dimension",
+        "by",
+        "summary",
+        "evidence",
+        "warnings",
+        "violations",
+        "changed_paths",
+        "turns",
+        "usage",
+        "next",
+        "trace",
+    ];
+
+    /// The same report cut to [`Self::MAX_BYTES`]: the summary first, then the longest lists; a cut
+    /// is made on a character boundary and said. Own fields of a role that bear the name of a
+    /// common one are dropped, so that a child cannot write the runtime's part.
     #[must_use]
     pub fn capped(mut self) -> Self {
-        let excess = |report: &Self| report.to_json().len().saturating_sub(Self::MAX_BYTES);
-        if excess(&self) == 0 {
-            return self;
-        }
-        self.warnings.push(Warning::new(
-            WarningCode::Cut,
-            "the report was cut to 8 KiB; the trace has the whole",
-        ));
-        // A kilobyte of the summary is worth more than the tail of any list.
-        while excess(&self) > 0 {
-            let summary_bytes = serde_json::to_string(&self.summary).map_or(0, |text| text.len());
-            if summary_bytes > 1_024 {
-                let keep = self.summary.len().saturating_sub(excess(&self).max(16));
-                let most = self.summary.len() * 15 / 16;
-                cut_text(&mut self.summary, keep.min(most));
-            } else if !self.fields.is_empty() {
-                self.fields.clear();
-            } else if self.evidence.pop().is_none()
-                && self.changed_paths.pop().is_none()
-                && !drop_first_claim(&mut self.warnings)
-                && self.violations.pop().is_none()
-            {
-                break;
-            }
-        }
-        self
+        self.fields.retain(|name, _| !Self::COMMON_FIELDS.contains(&name.as_str()));
+        super::cap::cap(self)
     }
 
     /// The report as the parent reads it.
     pub fn to_json(&self) -> String {
         serde_json::to_string(self).unwrap_or_else(|error| format!("(no report: {error})"))
     }
-}
-
-const CUT_MARK: &str = " … (cut)";
-
-fn cut_text(text: &mut String, keep: usize) {
-    let body = text.strip_suffix(CUT_MARK).unwrap_or(text).len();
-    let mut end = keep.saturating_sub(CUT_MARK.len()).min(body);
-    while !text.is_char_boundary(end) {
-        end -= 1;
-    }
-    text.truncate(end);
-    text.push_str(CUT_MARK);
-}
-
-fn drop_first_claim(warnings: &mut Vec<Warning>) -> bool {
-    let removable = warnings.iter().position(|warning| warning.code != WarningCode::Cut);
-    removable.map(|index| warnings.remove(index)).is_some()
 }

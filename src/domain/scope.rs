@@ -24,6 +24,27 @@ pub enum ScopeError {
     Control,
 }
 
+impl ScopeError {
+    /// What is wrong, without the text itself.
+    pub fn reason(&self) -> &'static str {
+        match self {
+            Self::Blank => "is blank; the whole workspace is written `.`",
+            Self::Absolute(_) => "is absolute, scopes are relative to the workspace",
+            Self::Parent(_) => "contains `..`",
+            Self::Pattern(_) => "is a pattern; only `dir`, `dir/**` and a file's path are scopes",
+            Self::Control => "contains control characters",
+        }
+    }
+}
+
+/// Scopes as a list for prompts and refusals: `src, docs/a.md`.
+pub fn in_words(scopes: &[PathScope]) -> String {
+    if scopes.is_empty() {
+        return "(nothing)".to_owned();
+    }
+    scopes.iter().map(PathScope::to_string).collect::<Vec<_>>().join(", ")
+}
+
 /// A subtree of the workspace, or one file: `src` and `src/**` are the same scope, `.` is all.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]

@@ -17,12 +17,15 @@ impl MicroUsd {
         reason = "the range is checked first"
     )]
     pub fn from_dollars(dollars: f64) -> Option<Self> {
-        let micro = (dollars * 1e6).ceil();
-        (micro.is_finite() && (0.0..1e18).contains(&micro)).then(|| Self(micro as u64))
+        let exact = dollars * 1e6;
+        // 1.1 dollars are 1,100,000 micro-dollars, not one more for the noise of the product.
+        let near = (exact - exact.round()).abs() < 1e-4;
+        let micro = if near && exact.round() > 0.0 { exact.round() } else { exact.ceil() };
+        (0.0..1e18).contains(&micro).then_some(Self(micro as u64))
     }
 
     /// As dollars, for files and people.
-    #[expect(clippy::cast_precision_loss, reason = "exact below nine billion dollars")]
+    #[expect(clippy::cast_precision_loss, reason = "exact below a billion dollars")]
     pub fn dollars(self) -> f64 {
         self.0 as f64 / 1e6
     }
@@ -127,8 +130,8 @@ impl Prices {
 
     /// The cost of this many tokens, rounded up to a micro-dollar.
     pub fn cost(&self, input_tokens: u64, output_tokens: u64) -> MicroUsd {
-        let total = u128::from(self.input) * u128::from(input_tokens)
-            + u128::from(self.output) * u128::from(output_tokens);
+        let part = |price: u64, tokens: u64| u128::from(price) * u128::from(tokens);
+        let total = part(self.input, input_tokens).saturating_add(part(self.output, output_tokens));
         MicroUsd(u64::try_from(total.div_ceil(1_000_000)).unwrap_or(u64::MAX))
     }
 }
@@ -136,7 +139,11 @@ impl Prices {
 /// A guess at the number of tokens in a text: a quarter of its ASCII characters plus each other
 /// character, rounded up. Close enough to reserve by; usage told by the provider replaces it.
 pub fn estimate_tokens(text: &str) -> u64 {
-    let ascii = text.bytes().filter(u8::is_ascii).count() as u64;
-    let wide = text.chars().filter(|c| !c.is_ascii()).count() as u64;
+    let (mut ascii, mut wide) = (0_u64, 0_u64);
+    for byte in text.bytes() {
+        ascii += u64::from(byte < 0x80);
+        // The first byte of a longer character; the others lie between 0x80 and 0xBF.
+        wide += u64::from(byte >= 0xC0);
+    }
     ascii.div_ceil(4) + wide
 }

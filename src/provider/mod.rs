@@ -1,14 +1,25 @@
 //! The wires: how a neutral request becomes a model's answer. A provider knows nothing of runs,
 //! budgets or screens; dropping its stream closes the connection.
+//!
+//! Three of them: [`offline`] needs nothing and is no language model, [`script`] plays what a file
+//! says, [`openai`] speaks chat completions. [`http`] and `sse` are what network wires share,
+//! `paced` and `estimate` what the others share.
+
+mod estimate;
+pub mod http;
+pub mod offline;
+pub mod openai;
+mod paced;
+pub mod script;
+mod sse;
 
 use std::pin::Pin;
 use std::sync::Arc;
 
 use futures_util::Stream;
-use serde_json::Value;
 
 use crate::domain::ids::RunId;
-use crate::domain::message::{Message, StopReason, ToolCall};
+use crate::domain::message::{Message, StopReason, ToolCall, ToolSchema};
 use crate::domain::usage::{Prices, Usage};
 
 /// Who answers, and what it costs.
@@ -28,17 +39,6 @@ pub struct Identity {
     pub max_output_tokens: u64,
     /// True if there is a language model behind it.
     pub is_language_model: bool,
-}
-
-/// A tool as a model sees it.
-#[derive(Debug, Clone, PartialEq)]
-pub struct ToolSchema {
-    /// Its name.
-    pub name: String,
-    /// What it is for.
-    pub description: String,
-    /// Its parameters as a JSON schema.
-    pub parameters: Value,
 }
 
 /// Whether the model may or must call tools.

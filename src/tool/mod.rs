@@ -1,6 +1,18 @@
 //! The hands: what a run can do in the workspace, one verb a file. A tool knows nothing of runs or
 //! budgets; it gets arguments that its schema fits and a ground that it cannot leave.
 
+pub mod arguments;
+pub mod excerpt;
+pub mod guard;
+pub mod list_files;
+pub mod read_file;
+pub mod search;
+pub mod target;
+pub mod task;
+pub mod toolbox;
+
+mod blocking;
+
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;

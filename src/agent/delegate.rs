@@ -1,0 +1,422 @@
+//! A `task` call: from the request over the contract and the child's run to the report.
+//!
+//! Two moments matter. When the batch is admitted, all its `task` calls are checked before any
+//! starts. When a child's turn comes, its contract is narrowed from what its parent has left then.
+
+use std::sync::Arc;
+use std::sync::Mutex;
+
+use tokio::time::Instant;
+
+use super::cancel::{CancelScope, LiveTask};
+use super::dispatch::CallEnd;
+use super::run::{Run, RunShared, run_agent};
+use super::{briefing, conclude};
+use crate::domain::context_store::{ContextStore, Sensitivity, SnippetKind};
+use crate::domain::contract::{Contract, Issue};
+use crate::domain::event::{Fact, Failure, MessageFact, Origin, RunFinished};
+use crate::domain::grant::Grant;
+use crate::domain::hash::Sha;
+use crate::domain::history::History;
+use crate::domain::ids::{CallId, RunId, TaskId};
+use crate::domain::ledger::{AccountId, Shortfall};
+use crate::domain::message::ToolCall;
+use crate::domain::report::{By, Ending, Report, Spent, Status};
+use crate::domain::request::TaskRequest;
+use crate::domain::role::{Permission, RoleTable};
+use crate::domain::usage::Usage;
+use crate::domain::violation::{Code, Refusal, Violation};
+use crate::tool::ToolOutput;
+
+/// A task that passed the first checks: it holds an id and a delegation, no budget yet.
+pub struct Ticket {
+    task: TaskId,
+    request: TaskRequest,
+    scope: CancelScope,
+    /// True if the child may run beside others.
+    pub reads_only: bool,
+    /// Forgets the task when it ends.
+    _live: LiveTask,
+    sibling: Sibling,
+}
+
+/// Keeps a fingerprint among the live siblings; takes it out when dropped.
+struct Sibling {
+    parent: Arc<RunShared>,
+    fingerprint: Sha,
+}
+
+impl Drop for Sibling {
+    fn drop(&mut self) {
+        let mut children = self.parent.children();
+        if let Some(index) = children.iter().position(|sha| *sha == self.fingerprint) {
+            children.remove(index);
+        }
+    }
+}
+
+/// Checks a request before anything of its batch starts.
+pub async fn admit(
+    parent: &Arc<RunShared>,
+    call: &CallId,
+    request: TaskRequest,
+) -> Result<Ticket, Box<CallEnd>> {
+    let checked = with_grant(parent, None, |grant| Contract::check(grant, &request));
+    let fingerprint = match checked {
+        Ok(fingerprint) => fingerprint,
+        Err(refusal) => return Err(Box::new(refuse(parent, call, refusal).await)),
+    };
+    parent.tree.ledger().count_delegation();
+    parent.children().push(fingerprint.clone());
+    let task = parent.host.next_task();
+    let scope = parent.scope.child();
+    Ok(Ticket {
+        task,
+        reads_only: reads_only(&request, &parent.tree.roles),
+        request,
+        _live: parent.host.live.enter(task, scope.clone()),
+        sibling: Sibling { parent: Arc::clone(parent), fingerprint },
+        scope,
+    })
+}
+
+/// The answer to a `task` call of a run that may not delegate.
+pub async fn too_deep(run: &Arc<RunShared>, call: &CallId, refused: &str) -> CallEnd {
+    let path = call_path(run);
+    let message = format!("delegation ends here ({path}): {refused}");
+    let violation = Violation::new(Code::DepthExceeded, "", message);
+    refuse(run, call, Refusal::because(violation)).await
+}
+
+/// Waits for a place, makes the contract, runs the child to its end and reports.
+pub async fn run_child(parent: &Arc<RunShared>, call: &ToolCall, ticket: Ticket) -> CallEnd {
+    let began = Instant::now();
+    let place = match parent.tree.places.try_acquire() {
+        Ok(place) => Ok(place),
+        Err(_) => wait_for_place(parent, call, &ticket).await,
+    };
+    let _place = match place {
+        Ok(place) => place,
+        Err(ending) => return never_started(&ticket, ending),
+    };
+    let issue = Issue { task_id: ticket.task, attempt: 1, issued_at: (parent.host.clock)() };
+    let narrowed =
+        with_grant(parent, Some(&ticket), |grant| Contract::narrow(grant, &ticket.request, issue));
+    let opened = narrowed.and_then(|contract| open_account(parent, contract));
+    let mut end = match opened {
+        Ok((contract, account)) => start(parent, call, &ticket, contract, account).await,
+        Err(refusal) => refuse(parent, &call.call, refusal).await,
+    };
+    end.duration_ms = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
+    end
+}
+
+async fn wait_for_place<'a>(
+    parent: &'a RunShared,
+    call: &ToolCall,
+    ticket: &Ticket,
+) -> Result<tokio::sync::SemaphorePermit<'a>, Ending> {
+    let role = ticket.request.role.as_deref().unwrap_or(RoleTable::DEFAULT);
+    let fact = Fact::TaskQueued {
+        call: call.call.clone(),
+        description: briefing::title(&ticket.request),
+        role: role.to_owned(),
+        position: parent.tree.queue_position(),
+    };
+    let origin = Origin { task: Some(ticket.task), ..parent.origin.clone() };
+    let waiting = parent.tree.wait_in_queue();
+    parent.host.emit(&origin, fact).await;
+    let place = ticket.scope.race(parent.tree.places.acquire()).await;
+    drop(waiting);
+    match place {
+        Ok(Ok(place)) => Ok(place),
+        // The places are never closed; a closed semaphore would mean the program is going down.
+        Ok(Err(_)) => Err(Ending::Cancelled(By::Shutdown)),
+        Err(ending) => Err(ending),
+    }
+}
+
+/// Reserves the child's share; what a sibling took since the contract was narrowed is a refusal.
+fn open_account(parent: &RunShared, contract: Contract) -> Result<(Contract, AccountId), Refusal> {
+    let opened = parent.tree.ledger().open(parent.account, *contract.budget());
+    opened.map(|account| (contract, account)).map_err(|shortfall: Shortfall| {
+        let field = format!("budget.{}", shortfall.dimension.field());
+        Refusal::because(Violation::new(Code::InvalidBudget, field, shortfall.to_string()))
+    })
+}
+
+async fn start(
+    parent: &Arc<RunShared>,
+    call: &ToolCall,
+    ticket: &Ticket,
+    contract: Contract,
+    account: AccountId,
+) -> CallEnd {
+    let settlement = parent.tree.settle_later(account);
+    parent
+        .emit(Fact::ToolStarted {
+            call: call.call.clone(),
+            name: call.name.clone(),
+            arguments: call.arguments.clone(),
+        })
+        .await;
+    // From here on the child knows its contract only in the serialised form.
+    let child = match Contract::from_json(&contract.to_json()) {
+        Ok(contract) => child_shared(parent, ticket, contract, account),
+        Err(error) => {
+            let text = format!("internal error: the contract does not survive its file: {error}");
+            return CallEnd::unstarted(Failure::Error, text);
+        }
+    };
+    child
+        .emit(Fact::RunStarted {
+            call: Some(call.call.clone()),
+            role: child.contract.role().to_owned(),
+            description: Some(briefing::title(&ticket.request)),
+            depth: child.contract.depth(),
+            contract: child.contract.view(),
+        })
+        .await;
+    let mut run = Run::new(Arc::clone(&child), History::new(), None);
+    let ending = begin(&mut run).await;
+    drop(settlement);
+    finish(parent, ticket, run, ending).await
+}
+
+async fn begin(run: &mut Run) -> Ending {
+    let message = briefing::first_message(&run.shared.contract);
+    if let Err(error) = run.history.ask(message.clone()) {
+        return run.internal(&error);
+    }
+    let fact = Fact::Message(MessageFact::user(message));
+    run.shared.emit(fact).await;
+    Box::pin(run_agent(run)).await
+}
+
+async fn finish(parent: &RunShared, ticket: &Ticket, run: Run, ending: Ending) -> CallEnd {
+    let child = Arc::clone(&run.shared);
+    let (ending, mut report) = conclude::report(&run, ending).await;
+    let key = format!("report:{}", ticket.task.0);
+    if parent.contract.depth() == 0 {
+        report.next = format!("{} It can be given to another task as `{key}`.", report.next);
+    }
+    let report = report.capped();
+    let json = report.to_json();
+    child
+        .emit(Fact::RunFinished(Box::new(RunFinished {
+            report: Some(report.clone()),
+            report_sha256: Some(Sha::of(&json)),
+            ..conclude::finished(&run, ending)
+        })))
+        .await;
+    if parent.contract.depth() == 0 {
+        keep_report(parent, ticket.task, &report, &json, key).await;
+    }
+    task_end(report, run.record.usage_total, ending, json)
+}
+
+/// The report becomes a snippet that a later task can be given.
+async fn keep_report(parent: &RunShared, task: TaskId, report: &Report, json: &str, key: String) {
+    let text = match report.status {
+        Status::Completed => json.to_owned(),
+        Status::BudgetExhausted
+        | Status::Cancelled
+        | Status::Blocked
+        | Status::Failed
+        | Status::InvalidResult => format!("(unconfirmed, {})\n{json}", report.status.as_str()),
+    };
+    let source = format!("the report of task {task}");
+    let card = parent.host.store().put(
+        key,
+        SnippetKind::Report,
+        source,
+        text.clone(),
+        Sensitivity::Normal,
+    );
+    let fact = Fact::ContextAdded { card, sensitivity: Sensitivity::Normal, text: Some(text) };
+    parent.host.emit(&Origin::session(), fact).await;
+}
+
+fn task_end(report: Report, usage_total: Usage, ending: Ending, json: String) -> CallEnd {
+    let failure = match ending.status() {
+        Status::Completed => None,
+        Status::Cancelled => Some(Failure::Cancelled),
+        Status::Blocked => Some(Failure::Refused),
+        Status::BudgetExhausted | Status::Failed | Status::InvalidResult => Some(Failure::Error),
+    };
+    let output = ToolOutput {
+        ok: failure.is_none(),
+        bytes: json.len() as u64,
+        text: json,
+        truncated: false,
+        shown: Vec::new(),
+    };
+    CallEnd { output, failure, duration_ms: 0, child: Some((report, usage_total)) }
+}
+
+/// A task that was cancelled in the queue: a report, and no run.
+fn never_started(ticket: &Ticket, ending: Ending) -> CallEnd {
+    let mut report = empty_report(ending, "Cancelled while it waited for a place; it never ran.");
+    report.task_id = Some(ticket.task);
+    report.attempt = Some(1);
+    let json = report.to_json();
+    task_end(report, Usage::none(), ending, json)
+}
+
+async fn refuse(parent: &RunShared, call: &CallId, refusal: Refusal) -> CallEnd {
+    let first = refusal.first().clone();
+    let violations: Vec<Violation> = refusal.violations().cloned().collect();
+    parent
+        .emit(Fact::ContractRefused {
+            call: call.clone(),
+            code: first.code,
+            field: first.field,
+            message: first.message.clone(),
+            violations: violations.clone(),
+        })
+        .await;
+    let ending = match first.code {
+        Code::Cancelled => parent.scope.ending().unwrap_or(Ending::Cancelled(By::Parent)),
+        code => Ending::Blocked(code),
+    };
+    let mut report = empty_report(ending, &first.message);
+    report.violations = violations;
+    let json = report.capped().to_json();
+    let mut end = CallEnd::unstarted(Failure::Refused, json);
+    if first.code == Code::Cancelled {
+        end.failure = Some(Failure::Cancelled);
+    }
+    end
+}
+
+fn empty_report(ending: Ending, summary: &str) -> Report {
+    Report {
+        task_id: None,
+        attempt: None,
+        status: ending.status(),
+        code: ending.code(),
+        dimension: ending.dimension(),
+        by: ending.by(),
+        summary: summary.to_owned(),
+        evidence: Vec::new(),
+        fields: serde_json::Map::new(),
+        warnings: Vec::new(),
+        violations: Vec::new(),
+        changed_paths: Vec::new(),
+        turns: 0,
+        usage: Spent::new(&Usage::none(), 0, 0),
+        next: ending.next().to_owned(),
+        trace: None,
+    }
+}
+
+fn child_shared(
+    parent: &Arc<RunShared>,
+    ticket: &Ticket,
+    contract: Contract,
+    account: AccountId,
+) -> Arc<RunShared> {
+    let host = Arc::clone(&parent.host);
+    let role = parent.tree.roles.get(contract.role());
+    let run = RunId::child(ticket.task, 1);
+    Arc::new(RunShared {
+        system: briefing::child_prompt(role).into(),
+        schemas: host.toolbox.schemas(contract.tools()).into(),
+        origin: Origin::child(run, parent.contract.run().clone(), ticket.task, 1),
+        tree: Arc::clone(&parent.tree),
+        account,
+        scope: ticket.scope.clone(),
+        above: Some(Arc::clone(parent)),
+        children: Mutex::default(),
+        began: Instant::now(),
+        host,
+        contract,
+    })
+}
+
+/// Gathers what the parent really has at this moment and looks at it.
+fn with_grant<T>(
+    parent: &RunShared,
+    own: Option<&Ticket>,
+    look: impl FnOnce(&Grant<'_>) -> T,
+) -> T {
+    let host = &parent.host;
+    let ancestors = ancestors(parent);
+    let mut siblings = parent.children().clone();
+    if let Some(ticket) = own {
+        // The task itself is among the live ones; it is no duplicate of itself.
+        siblings.retain(|sha| *sha != ticket.sibling.fingerprint);
+    }
+    // Nor does it stand in its own way: its delegation was counted when it was admitted.
+    let counted = u32::from(own.is_some());
+    let (remaining, totals, delegations, descendant_turns) = {
+        let mut ledger = parent.tree.ledger();
+        ledger.set_elapsed_ms(parent.account, parent.elapsed_ms());
+        let left = ledger.left_all(parent.account);
+        let others = ledger.delegations().saturating_sub(counted);
+        (left, ledger.totals(), others, ledger.descendant_turns())
+    };
+    let inherited;
+    let session_store;
+    let store: &ContextStore = if parent.contract.depth() == 0 {
+        session_store = host.store();
+        &session_store
+    } else {
+        inherited = ContextStore::of(parent.contract.context());
+        &inherited
+    };
+    look(&Grant {
+        run: parent.contract.run().clone(),
+        depth: parent.contract.depth(),
+        max_depth: host.max_depth,
+        cancelled: parent.scope.ending().is_some(),
+        permissions: parent.contract.permissions(),
+        paths: parent.contract.paths(),
+        tools: parent.contract.tools(),
+        tool_permissions: &host.toolbox.permissions(),
+        remaining,
+        totals,
+        delegations,
+        descendant_turns,
+        store,
+        secrets: &host.secrets,
+        roles: &parent.tree.roles,
+        endpoint: &host.endpoint(),
+        ancestors: &ancestors,
+        siblings: &siblings,
+        child_overhead_tokens: briefing::child_overhead_tokens(&host.toolbox),
+    })
+}
+
+fn ancestors(run: &RunShared) -> Vec<Sha> {
+    let mut found = vec![run.contract.fingerprint().clone()];
+    let mut above = run.above.as_ref();
+    while let Some(ancestor) = above {
+        found.push(ancestor.contract.fingerprint().clone());
+        above = ancestor.above.as_ref();
+    }
+    found
+}
+
+fn call_path(run: &RunShared) -> String {
+    let mut path = vec![run.contract.run().to_string()];
+    let mut above = run.above.as_ref();
+    while let Some(ancestor) = above {
+        path.push(ancestor.contract.run().to_string());
+        above = ancestor.above.as_ref();
+    }
+    path.reverse();
+    path.join(" > ")
+}
+
+/// Whether the child of this request could only read: its role at most, or what was asked for.
+fn reads_only(request: &TaskRequest, roles: &RoleTable) -> bool {
+    let reads =
+        |permission: Permission| matches!(permission, Permission::Read | Permission::Delegate);
+    match &request.permissions {
+        Some(asked) => asked.iter().all(|name| Permission::from_name(name).is_some_and(reads)),
+        None => roles
+            .get(request.role.as_deref().unwrap_or(RoleTable::DEFAULT))
+            .is_some_and(|role| role.permissions.iter().copied().all(reads)),
+    }
+}

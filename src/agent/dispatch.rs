@@ -1,0 +1,324 @@
+//! A batch of tool calls. Calls that only read run side by side, everything else alone; results are
+//! kept by call id, and the history orders them by call, whatever order they finish in.
+
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::stream::FuturesUnordered;
+use futures_util::{FutureExt, StreamExt};
+use serde_json::Value;
+use tokio::time::{Instant, timeout};
+
+use super::delegate::{self, Ticket};
+use super::run::{Run, RunShared};
+use super::runaway::{Observed, Verdict};
+use crate::domain::budget::Dimension;
+use crate::domain::event::{Fact, Failure};
+use crate::domain::ledger::Left;
+use crate::domain::message::{ToolCall, ToolResult};
+use crate::domain::report::{Ending, Exhausted, Report};
+use crate::domain::usage::{Usage, estimate_tokens};
+use crate::tool::guard::{self, Admitted, RefusalKind};
+use crate::tool::{Shown, Tool, ToolContext, ToolOutput, excerpt};
+
+/// How long a tool may take to end after a cancel before it is left behind.
+const CANCEL_GRACE: Duration = Duration::from_secs(2);
+/// Calls that only read and run at the same time.
+const SIDE_BY_SIDE: usize = 16;
+/// Tokens below which a result is not worth running a call for.
+const LEAST_ROOM: u64 = 64;
+
+/// What a call came to.
+pub struct CallEnd {
+    /// The result as the model will read it.
+    pub output: ToolOutput,
+    /// What went wrong.
+    pub failure: Option<Failure>,
+    /// How long it took, in ms.
+    pub duration_ms: u64,
+    /// For a `task` call that started: the report, and the usage of the child's whole tree.
+    pub child: Option<(Report, Usage)>,
+}
+
+impl CallEnd {
+    /// A call that never started.
+    pub fn unstarted(failure: Failure, text: impl Into<String>) -> Self {
+        Self {
+            output: ToolOutput::error(text),
+            failure: Some(failure),
+            duration_ms: 0,
+            child: None,
+        }
+    }
+}
+
+/// What is to be done about one call.
+enum Planned {
+    Decided(CallEnd),
+    Tool { tool: Arc<dyn Tool>, arguments: Value },
+    Task(Box<Ticket>),
+}
+
+impl Planned {
+    fn reads_only(&self) -> bool {
+        match self {
+            Self::Decided(_) => true,
+            Self::Tool { tool, .. } => tool.spec().read_only,
+            Self::Task(ticket) => ticket.reads_only,
+        }
+    }
+}
+
+/// Runs a batch. Afterwards `run.settled` holds one result for each call.
+pub async fn dispatch(run: &mut Run, calls: Vec<ToolCall>) -> Result<(), Ending> {
+    let planned = admit_all(run, &calls).await;
+    let mut batch = Batch { outputs: vec![None; calls.len()], open: calls.len(), calls };
+    for segment in segments(planned) {
+        let mut waiting = segment.into_iter();
+        let mut running = FuturesUnordered::new();
+        loop {
+            while running.len() < SIDE_BY_SIDE {
+                let Some((index, planned)) = waiting.next() else { break };
+                let (shared, call) = (Arc::clone(&run.shared), batch.calls[index].clone());
+                running.push(perform(shared, call, planned).map(move |end| (index, end)));
+            }
+            let Some((index, end)) = running.next().await else { break };
+            batch.finish(run, index, end).await;
+        }
+    }
+    match run.shared.scope.ending() {
+        Some(ending) => Err(ending),
+        None => Ok(()),
+    }
+}
+
+/// The event for a call that never ran.
+pub fn not_run_fact(result: &ToolResult, failure: Failure) -> Fact {
+    Fact::ToolFinished {
+        call: result.call.clone(),
+        name: result.name.clone(),
+        ok: false,
+        output: result.output.clone(),
+        bytes: result.output.len() as u64,
+        truncated: false,
+        duration_ms: 0,
+        failure: Some(failure),
+    }
+}
+
+/// Runs of calls that may go side by side, in call order; a call that does more than read is a
+/// segment of its own.
+fn segments(planned: Vec<Planned>) -> Vec<Vec<(usize, Planned)>> {
+    let mut segments: Vec<Vec<(usize, Planned)>> = Vec::new();
+    let mut side_by_side = false;
+    for (index, planned) in planned.into_iter().enumerate() {
+        let reads_only = planned.reads_only();
+        match segments.last_mut() {
+            Some(segment) if side_by_side && reads_only => segment.push((index, planned)),
+            _ => segments.push(vec![(index, planned)]),
+        }
+        side_by_side = reads_only;
+    }
+    segments
+}
+
+async fn admit_all(run: &mut Run, calls: &[ToolCall]) -> Vec<Planned> {
+    let affordable = match run.shared.tree.ledger().left(run.shared.account, Dimension::ToolCalls) {
+        Left::Of(left) => usize::try_from(left).unwrap_or(0),
+        Left::Unlimited | Left::Off => usize::MAX,
+    };
+    let room = run.room_for_results();
+    let mut planned = Vec::with_capacity(calls.len());
+    for (index, call) in calls.iter().enumerate() {
+        let no_room = room.is_some_and(|tokens| tokens < LEAST_ROOM * (index as u64 + 1));
+        if index >= affordable || no_room {
+            planned.push(Planned::Decided(CallEnd::unstarted(Failure::NotRun, "not run: budget")));
+            continue;
+        }
+        run.shared.tree.ledger().charge_calls(run.shared.account, 1);
+        run.record.tool_calls += 1;
+        planned.push(admit(run, call).await);
+    }
+    planned
+}
+
+async fn admit(run: &mut Run, call: &ToolCall) -> Planned {
+    let shared = Arc::clone(&run.shared);
+    match guard::admit(&shared.host.toolbox, &shared.contract, call) {
+        Ok(Admitted::Tool { tool, arguments }) => Planned::Tool { tool, arguments },
+        Ok(Admitted::Task(request)) => match delegate::admit(&shared, &call.call, request).await {
+            Ok(ticket) => Planned::Task(Box::new(ticket)),
+            Err(end) => {
+                run.record.refused.push(call.name.clone());
+                Planned::Decided(*end)
+            }
+        },
+        Err(refused) => {
+            if !matches!(refused.kind, RefusalKind::BadArguments { .. }) {
+                run.record.refused.push(call.name.clone());
+            }
+            if call.name == crate::tool::task::NAME
+                && !matches!(refused.kind, RefusalKind::BadArguments { .. })
+            {
+                return Planned::Decided(
+                    delegate::too_deep(&shared, &call.call, &refused.text).await,
+                );
+            }
+            Planned::Decided(CallEnd::unstarted(Failure::Refused, refused.text))
+        }
+    }
+}
+
+async fn perform(shared: Arc<RunShared>, call: ToolCall, planned: Planned) -> CallEnd {
+    let guarded = AssertUnwindSafe(async {
+        match planned {
+            Planned::Decided(end) => end,
+            Planned::Task(ticket) => delegate::run_child(&shared, &call, *ticket).await,
+            Planned::Tool { tool, arguments } => use_tool(&shared, &call, &tool, arguments).await,
+        }
+    });
+    guarded.catch_unwind().await.unwrap_or_else(|_| {
+        let text = format!("internal error: the tool {} panicked; its result is lost", call.name);
+        CallEnd::unstarted(Failure::Error, text)
+    })
+}
+
+async fn use_tool(
+    shared: &RunShared,
+    call: &ToolCall,
+    tool: &Arc<dyn Tool>,
+    arguments: Value,
+) -> CallEnd {
+    if shared.scope.ending().is_some() {
+        return CallEnd::unstarted(Failure::Cancelled, "not run: cancelled");
+    }
+    let (call_id, name) = (call.call.clone(), call.name.clone());
+    shared.emit(Fact::ToolStarted { call: call_id, name, arguments: call.arguments.clone() }).await;
+    let began = Instant::now();
+    let context = ToolContext {
+        workspace: Arc::clone(&shared.host.workspace),
+        scopes: shared.contract.paths().into(),
+        cancel: shared.scope.token().child_token(),
+    };
+    let mut future = tool.run(arguments, context);
+    let (output, failure) = match shared.scope.race(&mut future).await {
+        Ok(output) => {
+            let failure = (!output.ok).then_some(Failure::Error);
+            (output, failure)
+        }
+        Err(_) => {
+            // The token has fired; what the tool started ends before the run goes on.
+            let _ = timeout(CANCEL_GRACE, future).await;
+            (ToolOutput::error("cancelled while it ran"), Some(Failure::Cancelled))
+        }
+    };
+    let duration_ms = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
+    CallEnd { output, failure, duration_ms, child: None }
+}
+
+/// A batch that is going on.
+struct Batch {
+    calls: Vec<ToolCall>,
+    outputs: Vec<Option<(bool, String)>>,
+    open: usize,
+}
+
+impl Batch {
+    /// Takes the end of one call: fits the result into the budget, records and tells it. The last
+    /// one of the batch carries the loop guard's warning, since only then all results are known.
+    async fn finish(&mut self, run: &mut Run, index: usize, mut end: CallEnd) {
+        self.fit(run, &mut end.output);
+        self.outputs[index] = Some((end.output.ok, end.output.text.clone()));
+        self.open -= 1;
+        if self.open == 0
+            && let Some(warning) = self.judge(run)
+        {
+            end.output.text.push_str("\n\n");
+            end.output.text.push_str(warning);
+        }
+        let call = &self.calls[index];
+        note(run, call, &mut end);
+        let CallEnd { output, failure, duration_ms, .. } = end;
+        run.settled.push(ToolResult {
+            call: call.call.clone(),
+            name: call.name.clone(),
+            ok: output.ok,
+            output: output.text.clone(),
+        });
+        let fact = Fact::ToolFinished {
+            call: call.call.clone(),
+            name: call.name.clone(),
+            ok: output.ok,
+            output: output.text,
+            bytes: output.bytes,
+            truncated: output.truncated,
+            duration_ms,
+            failure,
+        };
+        run.shared.emit(fact).await;
+    }
+
+    /// Cuts a result so that the next prompt and its wrap-up still fit into the budget.
+    fn fit(&self, run: &Run, output: &mut ToolOutput) {
+        let Some(room) = run.room_for_results() else { return };
+        let taken: u64 = run.settled.iter().map(|result| estimate_tokens(&result.output)).sum();
+        let share = room.saturating_sub(taken) / self.open.max(1) as u64;
+        if estimate_tokens(&output.text) > share {
+            output.text = excerpt::cut_to_tokens(
+                &output.text,
+                share,
+                "cut to fit the budget of this run; ask for less at a time",
+            );
+            output.truncated = true;
+        }
+    }
+
+    fn judge(&self, run: &mut Run) -> Option<&'static str> {
+        let arguments: Vec<String> =
+            self.calls.iter().map(|call| call.arguments.to_string()).collect();
+        let observed: Vec<Observed<'_>> = self
+            .calls
+            .iter()
+            .zip(&arguments)
+            .zip(&self.outputs)
+            .filter_map(|((call, arguments), output)| {
+                let (ok, output) = output.as_ref()?;
+                Some(Observed { name: &call.name, arguments, output, ok: *ok })
+            })
+            .collect();
+        match run.loop_guard.observe(&observed) {
+            Verdict::Fine => None,
+            Verdict::Warn => Some(
+                "[runtime] You have made this same call with this same result several times. \
+                 Once more and this run must report what it has: do something else, or answer.",
+            ),
+            Verdict::Stop => {
+                run.forced = Some(Exhausted::Repeats);
+                Some("[runtime] Stopped: this run repeats itself. Report what you have.")
+            }
+        }
+    }
+}
+
+fn note(run: &mut Run, call: &ToolCall, end: &mut CallEnd) {
+    let shown: Vec<Shown> = std::mem::take(&mut end.output.shown);
+    run.record.shown.extend(shown);
+    if !matches!(end.failure, Some(Failure::NotRun | Failure::Refused | Failure::Denied)) {
+        let outcome = if end.output.ok { "ok" } else { "failed" };
+        run.record.done.push(format!("{}: {outcome}", call_line(call)));
+    }
+    if let Some((report, usage_total)) = end.child.take() {
+        run.record.add_child(report, usage_total);
+    }
+}
+
+/// A call on one line, with its first argument.
+fn call_line(call: &ToolCall) -> String {
+    let first = call.arguments.as_object().and_then(|fields| fields.values().next());
+    match first {
+        Some(Value::String(text)) => format!("{} {}", call.name, excerpt::one_line(text, 60)),
+        Some(other) => format!("{} {}", call.name, excerpt::one_line(&other.to_string(), 60)),
+        None => call.name.clone(),
+    }
+}

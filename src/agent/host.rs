@@ -1,0 +1,165 @@
+//! What all runs of a session share, and what one parent run shares with its descendants.
+
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use tokio::sync::Semaphore;
+
+use super::cancel::LiveTasks;
+use crate::domain::context_store::ContextStore;
+use crate::domain::event::{Fact, Origin, Timestamp};
+use crate::domain::grant::Endpoint;
+use crate::domain::ids::TaskId;
+use crate::domain::ledger::{AccountId, Ledger};
+use crate::domain::role::RoleTable;
+use crate::journal::hub::Hub;
+use crate::provider::Provider;
+use crate::tool::toolbox::Toolbox;
+use crate::workspace::Workspace;
+
+/// Tells the time of day, so that tests can fix it.
+pub type Clock = Arc<dyn Fn() -> Timestamp + Send + Sync>;
+
+/// What all runs of a session share.
+pub struct Host {
+    /// Where facts go.
+    pub hub: Hub,
+    /// Who answers.
+    pub provider: Arc<dyn Provider>,
+    /// All tools there are.
+    pub toolbox: Toolbox,
+    /// The ground.
+    pub workspace: Arc<Workspace>,
+    /// What a task can choose as context.
+    pub store: Mutex<ContextStore>,
+    /// Texts that may never leave, such as API keys.
+    pub secrets: Vec<String>,
+    /// How deep runs may go.
+    pub max_depth: u32,
+    /// The live tasks, for cancelling one.
+    pub live: Arc<LiveTasks>,
+    /// The time of day.
+    pub clock: Clock,
+    /// The number of the newest task.
+    pub tasks: AtomicU32,
+}
+
+impl Host {
+    /// A fresh task number.
+    pub fn next_task(&self) -> TaskId {
+        TaskId(self.tasks.fetch_add(1, Ordering::Relaxed) + 1)
+    }
+
+    /// Tells what happened.
+    pub async fn emit(&self, origin: &Origin, fact: Fact) {
+        self.hub.emit(origin, fact).await;
+    }
+
+    /// The context store, for a short look.
+    pub fn store(&self) -> MutexGuard<'_, ContextStore> {
+        self.store.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Who would answer a child.
+    pub fn endpoint(&self) -> Endpoint {
+        let identity = self.provider.identity();
+        Endpoint {
+            provider: identity.provider.clone(),
+            model: identity.model.clone(),
+            local: identity.local,
+            priced: identity.prices.is_some(),
+        }
+    }
+}
+
+/// What a parent run shares with all its descendants.
+pub struct RunTree {
+    ledger: Mutex<Ledger>,
+    /// The roles with the limits of this run's preset.
+    pub roles: RoleTable,
+    /// Places for children that run at the same time.
+    pub places: Semaphore,
+    waiting: Arc<AtomicU32>,
+}
+
+impl RunTree {
+    /// A tree whose root account is already open.
+    pub fn new(ledger: Ledger, roles: RoleTable) -> Self {
+        let active = ledger.totals().active as usize;
+        Self {
+            ledger: Mutex::new(ledger),
+            roles,
+            places: Semaphore::new(active.max(1)),
+            waiting: Arc::default(),
+        }
+    }
+
+    /// The ledger, for one step of arithmetic. Never held over an await.
+    pub fn ledger(&self) -> MutexGuard<'_, Ledger> {
+        self.ledger.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// How many tasks wait for a place.
+    pub fn queue_position(&self) -> u32 {
+        self.waiting.load(Ordering::Relaxed)
+    }
+
+    /// Counts as waiting until the returned guard is dropped.
+    pub fn wait_in_queue(&self) -> Waiting {
+        self.waiting.fetch_add(1, Ordering::Relaxed);
+        Waiting(Arc::clone(&self.waiting))
+    }
+
+    /// Returns the unused reservation of an account when the returned guard is dropped, whatever
+    /// happens in between.
+    pub fn settle_later(self: &Arc<Self>, account: AccountId) -> Settlement {
+        Settlement { tree: Arc::clone(self), account }
+    }
+}
+
+/// A task in the queue.
+pub struct Waiting(Arc<AtomicU32>);
+
+impl Drop for Waiting {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+/// Settles an account when dropped.
+pub struct Settlement {
+    tree: Arc<RunTree>,
+    account: AccountId,
+}
+
+impl Drop for Settlement {
+    fn drop(&mut self) {
+        self.tree.ledger().settle(self.account);
+    }
+}
+
+/// What a person typed while a run was going on, waiting for the next boundary.
+#[derive(Debug, Default)]
+pub struct Inbox(Mutex<VecDeque<String>>);
+
+impl Inbox {
+    /// Adds a message.
+    pub fn push(&self, text: String) {
+        self.lock().push_back(text);
+    }
+
+    /// Takes all messages, oldest first.
+    pub fn drain(&self) -> Vec<String> {
+        self.lock().drain(..).collect()
+    }
+
+    /// Takes the oldest message.
+    pub fn pop(&self) -> Option<String> {
+        self.lock().pop_front()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, VecDeque<String>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -1,0 +1,73 @@
+//! What was recorded of one run while it went on. Reports are made from this and from nothing the
+//! child says about itself, so something always comes back, whatever way the run ended.
+
+use crate::domain::report::{Report, Status};
+use crate::domain::usage::Usage;
+use crate::tool::Shown;
+
+/// The facts of one run.
+#[derive(Debug, Clone)]
+pub struct Record {
+    /// Model requests made.
+    pub turns: u32,
+    /// Its own requests.
+    pub usage: Usage,
+    /// With all descendants.
+    pub usage_total: Usage,
+    /// Calls the model asked for and that were not left unrun.
+    pub tool_calls: u64,
+    /// Its newest text.
+    pub last_text: String,
+    /// The places that its tools showed it.
+    pub shown: Vec<Shown>,
+    /// Calls that came to a result, as `name: outcome`, for a salvaged report.
+    pub done: Vec<String>,
+    /// Names of the calls that the guard refused.
+    pub refused: Vec<String>,
+    /// Reports of its own children.
+    pub children: Vec<Report>,
+    /// Requests that were open when it was cancelled.
+    pub connections_closed: u32,
+    /// Why a provider or this program failed, in words.
+    pub failure: Option<String>,
+    /// How long it ran, in ms.
+    pub duration_ms: u64,
+}
+
+impl Default for Record {
+    fn default() -> Self {
+        Self {
+            turns: 0,
+            usage: Usage::none(),
+            usage_total: Usage::none(),
+            tool_calls: 0,
+            last_text: String::new(),
+            shown: Vec::new(),
+            done: Vec::new(),
+            refused: Vec::new(),
+            children: Vec::new(),
+            connections_closed: 0,
+            failure: None,
+            duration_ms: 0,
+        }
+    }
+}
+
+impl Record {
+    /// Adds a request of its own.
+    pub fn add_request(&mut self, usage: Usage) {
+        self.usage += usage;
+        self.usage_total += usage;
+    }
+
+    /// Adds a child that ended, with all that is below it.
+    pub fn add_child(&mut self, report: Report, usage_total: Usage) {
+        self.usage_total += usage_total;
+        self.children.push(report);
+    }
+
+    /// Children that did not complete.
+    pub fn unfinished_children(&self) -> impl Iterator<Item = &Report> {
+        self.children.iter().filter(|report| report.status != Status::Completed)
+    }
+}

@@ -1,0 +1,374 @@
+//! The one loop, for parent and child alike: plan a request, take the turn, run the batch, go on.
+//!
+//! A run ends in exactly one way, decided here and in [`super::turn`], never by the model's words.
+
+use std::ops::ControlFlow;
+use std::panic::AssertUnwindSafe;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use futures_util::FutureExt;
+use tokio::time::Instant;
+
+use super::cancel::CancelScope;
+use super::host::{Host, Inbox, RunTree};
+use super::record::Record;
+use super::runaway::LoopGuard;
+use super::turn::TurnPlan;
+use super::{conclude, dispatch, turn};
+use crate::domain::budget::{Dimension, Limit};
+use crate::domain::context_store::Sensitivity;
+use crate::domain::contract::Contract;
+use crate::domain::event::{Fact, Failure, Level, MessageFact, Origin};
+use crate::domain::hash::Sha;
+use crate::domain::history::{History, HistoryError};
+use crate::domain::ledger::AccountId;
+use crate::domain::message::ToolSchema;
+use crate::domain::message::{AssistantMessage, Block, Message, StopReason, ToolCall, ToolResult};
+use crate::domain::report::{By, Ending, Exhausted};
+use crate::domain::spending::{self, Ask, Plan};
+use crate::domain::usage::estimate_tokens;
+use crate::domain::violation::Code;
+use crate::provider::ToolChoice;
+
+/// What stays the same while a run goes on. Children of one batch read it side by side.
+pub struct RunShared {
+    /// What all runs of the session share.
+    pub host: Arc<Host>,
+    /// What the parent run and its descendants share.
+    pub tree: Arc<RunTree>,
+    /// What the run may do.
+    pub contract: Contract,
+    /// Its account in the ledger.
+    pub account: AccountId,
+    /// Where its events come from.
+    pub origin: Origin,
+    /// Its place in the cancel tree.
+    pub scope: CancelScope,
+    /// Its system prompt.
+    pub system: Arc<str>,
+    /// The tools that its model is offered.
+    pub schemas: Arc<[ToolSchema]>,
+    /// The run that delegated to it.
+    pub above: Option<Arc<RunShared>>,
+    /// The fingerprints of its children that are queued or running.
+    pub children: Mutex<Vec<Sha>>,
+    /// When it began, on the monotonic clock.
+    pub began: Instant,
+}
+
+impl RunShared {
+    /// The fingerprints of its live children, for a short look.
+    pub fn children(&self) -> MutexGuard<'_, Vec<Sha>> {
+        self.children.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Tells what happened in this run.
+    pub async fn emit(&self, fact: Fact) {
+        self.host.emit(&self.origin, fact).await;
+    }
+
+    /// Running time so far, in ms.
+    pub fn elapsed_ms(&self) -> u64 {
+        u64::try_from(self.began.elapsed().as_millis()).unwrap_or(u64::MAX)
+    }
+
+    /// Tokens of the system prompt and the tool schemas, by estimate.
+    pub fn standing_tokens(&self) -> u64 {
+        let schemas = self.schemas.iter().map(|schema| {
+            estimate_tokens(&schema.description) + estimate_tokens(&schema.parameters.to_string())
+        });
+        estimate_tokens(&self.system) + schemas.sum::<u64>()
+    }
+}
+
+/// One execution of the loop.
+pub struct Run {
+    /// What stays the same.
+    pub shared: Arc<RunShared>,
+    /// The conversation.
+    pub history: History,
+    /// What was recorded.
+    pub record: Record,
+    /// Watches for repetition.
+    pub loop_guard: LoopGuard,
+    /// What a person types meanwhile; none for a child.
+    pub inbox: Option<Arc<Inbox>>,
+    /// Why the next turn must be the wrap-up, whatever the ledger says.
+    pub forced: Option<Exhausted>,
+    /// The tool choice of the first turn.
+    pub first_choice: ToolChoice,
+    /// Results of the batch that is going on.
+    pub settled: Vec<ToolResult>,
+    /// True once the model was asked to complete its report.
+    pub asked_again: bool,
+}
+
+impl Run {
+    /// A run that has not begun.
+    pub fn new(shared: Arc<RunShared>, history: History, inbox: Option<Arc<Inbox>>) -> Self {
+        Self {
+            shared,
+            history,
+            record: Record::default(),
+            loop_guard: LoopGuard::default(),
+            inbox,
+            forced: None,
+            first_choice: ToolChoice::Auto,
+            settled: Vec::new(),
+            asked_again: false,
+        }
+    }
+
+    /// A person's words enter the history, with the context keys that can be chosen now.
+    pub async fn hear(&mut self, words: &str) -> Result<(), HistoryError> {
+        let (card, listing) = {
+            let mut store = self.shared.host.store();
+            (store.put_request(words), store.listing())
+        };
+        self.history.ask(format!("{words}\n\n{listing}"))?;
+        let fact = Fact::ContextAdded {
+            card,
+            sensitivity: Sensitivity::Normal,
+            text: Some(words.to_owned()),
+        };
+        self.shared.host.emit(&Origin::session(), fact).await;
+        let mut message = MessageFact::user(words);
+        message.blocks.push(Block::Text { text: listing });
+        self.shared.emit(Fact::Message(message)).await;
+        Ok(())
+    }
+
+    /// A model's answer enters the history. Returns its calls with the ids they have there.
+    pub async fn enter(&mut self, answer: AssistantMessage) -> Result<Vec<ToolCall>, Ending> {
+        let text = answer.text();
+        if !text.trim().is_empty() {
+            self.record.last_text = text;
+        }
+        let calls = self.history.answer(answer).map_err(|error| self.internal(&error))?;
+        if let Some(Message::Assistant(kept)) = self.history.messages().last().map(AsRef::as_ref) {
+            let fact = Fact::Message(MessageFact::from(kept));
+            self.shared.emit(fact).await;
+        }
+        Ok(calls)
+    }
+
+    /// A fault of this program, noted for the report.
+    pub fn internal(&mut self, error: &dyn std::fmt::Display) -> Ending {
+        self.record.failure = Some(format!("internal error: {error}"));
+        Ending::Failed(Code::Internal)
+    }
+
+    fn ask(&self) -> Ask {
+        let identity = self.shared.host.provider.identity();
+        Ask {
+            prompt_tokens: self.shared.standing_tokens() + self.history.estimated_tokens(),
+            output_per_request: self.shared.contract.output_per_request(),
+            model_max_output: identity.max_output_tokens,
+            prices: identity.prices,
+        }
+    }
+
+    /// Tokens that the results of the next batch may add; `None` without a bound.
+    pub fn room_for_results(&self) -> Option<u64> {
+        let ledger = self.shared.tree.ledger();
+        spending::room_for_results(&ledger, self.shared.account, &self.ask())
+    }
+
+    /// Whether the next request may be a normal turn; reserves its worst case.
+    fn plan(&self) -> Result<TurnPlan, Ending> {
+        let (account, ask) = (self.shared.account, self.ask());
+        let mut ledger = self.shared.tree.ledger();
+        ledger.set_elapsed_ms(account, self.shared.elapsed_ms());
+        let output_limit = ledger.limits(account)[Dimension::OutputTokens];
+        ledger.set_hold_back(account, spending::hold_back(&ask, output_limit));
+        let (max_tokens, because) = match spending::plan(&ledger, account, &ask) {
+            Plan::Turn { max_tokens } => (max_tokens, self.forced),
+            Plan::WrapUp { max_tokens, because } => {
+                (max_tokens, Some(self.forced.unwrap_or(because)))
+            }
+            Plan::Salvage { because } => return Err(Ending::Exhausted(because)),
+        };
+        ledger.reserve_request(account, spending::worst_case(&ask, max_tokens));
+        ledger.begin_turn(account);
+        let of = ledger.limits(account)[Dimension::Turns].finite();
+        drop(ledger);
+        let first = self.record.turns == 0;
+        let tool_choice = match because {
+            Some(_) => ToolChoice::None,
+            None if first => self.first_choice.clone(),
+            None => ToolChoice::Auto,
+        };
+        Ok(TurnPlan {
+            max_tokens,
+            wrap_up: because,
+            of,
+            tool_choice,
+            prompt_tokens: ask.prompt_tokens,
+        })
+    }
+}
+
+/// Runs until the end. The run's history is well formed afterwards, every call of it has a result,
+/// and all that the run started is gone.
+pub async fn run_agent(run: &mut Run) -> Ending {
+    let shared = Arc::clone(&run.shared);
+    let deadline = deadline(&shared);
+    let ending = {
+        let looped = AssertUnwindSafe(turn_after_turn(run)).catch_unwind();
+        tokio::pin!(looped);
+        let first = tokio::select! {
+            biased;
+            ending = &mut looped => Some(ending),
+            () = until(deadline) => None,
+        };
+        match first {
+            Some(ending) => ending,
+            None => {
+                shared.scope.fire(Ending::Cancelled(By::Budget));
+                looped.await.map(|ending| match ending {
+                    Ending::Cancelled(By::Budget) => Ending::Exhausted(Exhausted::Duration),
+                    other => other,
+                })
+            }
+        }
+    };
+    let ending = ending.unwrap_or_else(|_| run.internal(&"a part of the run panicked"));
+    close_open_calls(run, ending).await;
+    run.record.duration_ms = shared.elapsed_ms();
+    shared.tree.ledger().set_elapsed_ms(shared.account, run.record.duration_ms);
+    match (ending, shared.tree.ledger().overrun(shared.account)) {
+        // An ancestor's scope is fired with this reason when a descendant overran its budget.
+        (Ending::Cancelled(By::Budget), Some(dimension)) => Ending::Overrun(dimension),
+        (ending, _) => ending,
+    }
+}
+
+fn deadline(shared: &RunShared) -> Option<Instant> {
+    match shared.tree.ledger().limits(shared.account)[Dimension::Duration] {
+        Limit::Of(ms) => shared.began.checked_add(Duration::from_millis(ms)),
+        Limit::Unlimited | Limit::Off => None,
+    }
+}
+
+async fn until(deadline: Option<Instant>) {
+    match deadline {
+        Some(at) => tokio::time::sleep_until(at).await,
+        None => std::future::pending().await,
+    }
+}
+
+async fn turn_after_turn(run: &mut Run) -> Ending {
+    loop {
+        match step(run).await {
+            Ok(ControlFlow::Continue(())) => {}
+            Ok(ControlFlow::Break(ending)) | Err(ending) => return ending,
+        }
+    }
+}
+
+/// One request and the batch it asks for.
+async fn step(run: &mut Run) -> Result<ControlFlow<Ending>, Ending> {
+    if let Some(ending) = run.shared.scope.ending() {
+        return Err(ending);
+    }
+    let plan = run.plan()?;
+    let answer = turn::take(run, &plan).await?;
+    let stop = answer.stop_reason.clone();
+    let calls = run.enter(answer).await?;
+    if let Some(dimension) = run.shared.tree.ledger().overrun(run.shared.account) {
+        return Err(Ending::Overrun(dimension));
+    }
+    if let Some(because) = plan.wrap_up {
+        return Ok(ControlFlow::Break(wrapped_up(&plan, because, calls.is_empty(), stop)));
+    }
+    if calls.is_empty() {
+        return Ok(final_text(run, stop).await);
+    }
+    if stop == Some(StopReason::MaxTokens) {
+        let reason = "the output limit cut this message; ask again in smaller pieces";
+        refuse_all(run, reason, Failure::NotRun).await;
+    } else {
+        dispatch::dispatch(run, calls).await?;
+        let results = std::mem::take(&mut run.settled);
+        run.history.settle(results).map_err(|error| run.internal(&error))?;
+    }
+    hear_inbox(run).await?;
+    Ok(ControlFlow::Continue(()))
+}
+
+/// What an answer in the wrap-up turn comes to: never `completed`, so that a forced answer does
+/// not pass as a finished one. A run of a single turn may simply answer in it.
+fn wrapped_up(
+    plan: &TurnPlan,
+    because: Exhausted,
+    plain: bool,
+    stop: Option<StopReason>,
+) -> Ending {
+    match stop {
+        Some(StopReason::Refusal) => Ending::Failed(Code::Refused),
+        Some(StopReason::MaxTokens) => Ending::Exhausted(Exhausted::OutputTokens),
+        _ if plan.of == Some(1) && because == Exhausted::Turns && plain => Ending::Completed,
+        _ => Ending::Exhausted(because),
+    }
+}
+
+async fn final_text(run: &mut Run, stop: Option<StopReason>) -> ControlFlow<Ending> {
+    match stop {
+        Some(StopReason::Refusal) => ControlFlow::Break(Ending::Failed(Code::Refused)),
+        Some(StopReason::MaxTokens) => {
+            ControlFlow::Break(Ending::Exhausted(Exhausted::OutputTokens))
+        }
+        _ => match conclude::question_about_report(run) {
+            Some(question) => ask_again(run, question).await,
+            None => ControlFlow::Break(Ending::Completed),
+        },
+    }
+}
+
+async fn ask_again(run: &mut Run, question: String) -> ControlFlow<Ending> {
+    run.asked_again = true;
+    match run.history.ask(question.clone()) {
+        Ok(()) => {
+            run.shared.emit(Fact::Message(MessageFact::user(question))).await;
+            ControlFlow::Continue(())
+        }
+        Err(error) => ControlFlow::Break(run.internal(&error)),
+    }
+}
+
+async fn hear_inbox(run: &mut Run) -> Result<(), Ending> {
+    let texts = run.inbox.as_ref().map(|inbox| inbox.drain()).unwrap_or_default();
+    for text in texts {
+        run.hear(&text).await.map_err(|error| run.internal(&error))?;
+    }
+    Ok(())
+}
+
+/// Gives every call that is still open a result that says why it did not run, so that the history
+/// stays valid for any provider.
+async fn close_open_calls(run: &mut Run, ending: Ending) {
+    let (reason, failure) = match ending {
+        Ending::Cancelled(By::User) => ("cancelled by the user", Failure::Cancelled),
+        Ending::Cancelled(By::Parent | By::Shutdown) | Ending::TimedOut => {
+            ("cancelled", Failure::Cancelled)
+        }
+        Ending::Cancelled(By::Budget) | Ending::Exhausted(_) | Ending::Overrun(_) => {
+            ("budget", Failure::NotRun)
+        }
+        Ending::Completed | Ending::Blocked(_) | Ending::Failed(_) | Ending::Invalid => {
+            ("the run failed", Failure::NotRun)
+        }
+    };
+    refuse_all(run, reason, failure).await;
+    if let Some(words) = run.record.failure.clone() {
+        run.shared.emit(Fact::notice(Level::Error, "RUN_FAILED", words)).await;
+    }
+}
+
+async fn refuse_all(run: &mut Run, reason: &str, failure: Failure) {
+    let done = std::mem::take(&mut run.settled);
+    for result in run.history.interrupt(done, reason) {
+        run.shared.emit(dispatch::not_run_fact(&result, failure)).await;
+    }
+}

@@ -1,0 +1,246 @@
+//! One model request: send it, follow the stream, charge it. Whatever way it ends, what came in is
+//! kept and what it cost is charged.
+
+use std::sync::Arc;
+
+use futures_util::StreamExt;
+
+use super::run::{Run, RunShared};
+use crate::domain::event::Fact;
+use crate::domain::message::{AssistantMessage, Block, Message, StopReason};
+use crate::domain::report::{By, Ending, Exhausted};
+use crate::domain::usage::{Usage, estimate_tokens};
+use crate::domain::violation::Code;
+use crate::provider::{Chunk, ProviderError, Request, ToolChoice};
+
+/// What was decided about a request before it is sent.
+#[derive(Debug, Clone)]
+pub struct TurnPlan {
+    /// Output tokens at most.
+    pub max_tokens: u64,
+    /// Why this is the wrap-up turn, if it is.
+    pub wrap_up: Option<Exhausted>,
+    /// How many turns the run has in all.
+    pub of: Option<u64>,
+    /// Whether the model may call tools.
+    pub tool_choice: ToolChoice,
+    /// The prompt's size by estimate.
+    pub prompt_tokens: u64,
+}
+
+/// Takes the turn. An answer is whole: its stream said why it stopped. On a cancel or an error the
+/// partial text enters the history, marked as interrupted, and no call of it runs.
+pub async fn take(run: &mut Run, plan: &TurnPlan) -> Result<AssistantMessage, Ending> {
+    run.record.turns += 1;
+    run.shared
+        .emit(Fact::TurnStarted {
+            turn: run.record.turns,
+            of: plan.of,
+            wrap_up: plan.wrap_up.is_some(),
+            prompt_tokens_estimate: plan.prompt_tokens,
+        })
+        .await;
+    let request = request(run, plan);
+    let mut answer = Assembly::default();
+    let followed = follow(&run.shared, request, &mut answer).await;
+    charge(run, plan, &answer).await;
+    match followed {
+        Ok(()) => Ok(answer.into_message(&run.shared, false)),
+        Err(end) => {
+            let ending = run.note_broken_turn(end);
+            keep_partial(run, answer).await?;
+            Err(ending)
+        }
+    }
+}
+
+/// Why a stream was not followed to its end.
+enum Broken {
+    Cancelled(Ending),
+    Failed(ProviderError),
+}
+
+async fn follow(shared: &RunShared, request: Request, answer: &mut Assembly) -> Result<(), Broken> {
+    let mut stream = shared.host.provider.stream(request);
+    loop {
+        match shared.scope.race(stream.next()).await {
+            Err(ending) => return Err(Broken::Cancelled(ending)),
+            Ok(Some(Ok(chunk))) => {
+                if let Some(fact) = answer.take(chunk) {
+                    shared.emit(fact).await;
+                }
+            }
+            Ok(Some(Err(error))) => return Err(Broken::Failed(error)),
+            Ok(None) if answer.stop.is_some() => return Ok(()),
+            Ok(None) => {
+                return Err(Broken::Failed(ProviderError::Broken {
+                    host: shared.host.provider.identity().provider.clone(),
+                    detail: "the stream ended before the answer did".to_owned(),
+                }));
+            }
+        }
+    }
+}
+
+impl Run {
+    fn note_broken_turn(&mut self, broken: Broken) -> Ending {
+        match broken {
+            Broken::Cancelled(ending) => {
+                self.record.connections_closed += 1;
+                ending
+            }
+            Broken::Failed(error) => {
+                self.record.failure = Some(error.to_string());
+                Ending::Failed(Code::ProviderError)
+            }
+        }
+    }
+}
+
+/// Partial words are kept; calls of a broken message are not, because nobody knows whether they
+/// were whole.
+async fn keep_partial(run: &mut Run, mut answer: Assembly) -> Result<(), Ending> {
+    answer.blocks.retain(|block| matches!(block, Block::Text { text } if !text.trim().is_empty()));
+    if answer.blocks.is_empty() {
+        return Ok(());
+    }
+    let message = answer.into_message(&run.shared, true);
+    run.enter(message).await.map(drop)
+}
+
+/// Charges the request to the run and everything above it, and stops an ancestor that went below
+/// zero because of it.
+async fn charge(run: &mut Run, plan: &TurnPlan, answer: &Assembly) {
+    let shared = &run.shared;
+    let mut usage = answer.usage.unwrap_or_else(|| answer.estimate(plan.prompt_tokens));
+    let prices = shared.host.provider.identity().prices;
+    usage.cost_usd = usage
+        .cost_usd
+        .or_else(|| prices.map(|prices| prices.cost(usage.input_tokens, usage.output_tokens)));
+    let remaining = {
+        let mut ledger = shared.tree.ledger();
+        ledger.charge_request(shared.account, &usage);
+        ledger.set_elapsed_ms(shared.account, shared.elapsed_ms());
+        let mut above = shared.above.as_ref();
+        while let Some(ancestor) = above {
+            if ledger.overrun(ancestor.account).is_some() {
+                ancestor.scope.fire(Ending::Cancelled(By::Budget));
+            }
+            above = ancestor.above.as_ref();
+        }
+        ledger.remaining(shared.account)
+    };
+    shared.emit(Fact::Usage { usage, remaining }).await;
+    run.record.add_request(usage);
+}
+
+fn request(run: &Run, plan: &TurnPlan) -> Request {
+    let shared = &run.shared;
+    let mut messages = run.history.messages().to_vec();
+    if plan.wrap_up.is_some() && plan.of != Some(1) {
+        let text = wrap_up_words(shared.contract.depth()).to_owned();
+        messages.push(Arc::new(Message::User { text }));
+    }
+    Request {
+        run: shared.contract.run().clone(),
+        depth: shared.contract.depth(),
+        system: Arc::clone(&shared.system),
+        tools: Arc::clone(&shared.schemas),
+        tool_choice: plan.tool_choice.clone(),
+        messages,
+        max_tokens: plan.max_tokens,
+        temperature: shared.contract.temperature(),
+    }
+}
+
+fn wrap_up_words(depth: u32) -> &'static str {
+    if depth == 0 {
+        "[runtime] The budget of this run is nearly used up. Call no tool. Answer now with what \
+         you have, and say plainly what is unfinished."
+    } else {
+        "[runtime] The budget of this task is nearly used up. Call no tool. Report now, as the \
+         JSON object you were asked for, what you have found and what is unfinished."
+    }
+}
+
+/// An answer while it comes in.
+#[derive(Default)]
+struct Assembly {
+    blocks: Vec<Block>,
+    usage: Option<Usage>,
+    stop: Option<StopReason>,
+}
+
+impl Assembly {
+    /// Takes a piece; returns what is to be shown of it.
+    fn take(&mut self, chunk: Chunk) -> Option<Fact> {
+        match chunk {
+            Chunk::Text(text) => {
+                self.append_text(&text);
+                return Some(Fact::TextDelta { text });
+            }
+            Chunk::Reasoning(text) => {
+                self.append_reasoning(&text);
+                return Some(Fact::ReasoningDelta { text });
+            }
+            Chunk::Signature(seal) => self.sign(seal),
+            Chunk::Redacted(data) => self.blocks.push(Block::Redacted { data }),
+            Chunk::ToolCall(call) => self.blocks.push(Block::ToolCall(call)),
+            Chunk::Usage(usage) => self.usage = Some(usage),
+            Chunk::Stop(reason) => self.stop = Some(reason),
+        }
+        None
+    }
+
+    fn append_text(&mut self, more: &str) {
+        if let Some(Block::Text { text }) = self.blocks.last_mut() {
+            text.push_str(more);
+        } else {
+            self.blocks.push(Block::Text { text: more.to_owned() });
+        }
+    }
+
+    fn append_reasoning(&mut self, more: &str) {
+        if let Some(Block::Reasoning { text, signature: None }) = self.blocks.last_mut() {
+            text.push_str(more);
+        } else {
+            self.blocks.push(Block::Reasoning { text: more.to_owned(), signature: None });
+        }
+    }
+
+    fn sign(&mut self, seal: String) {
+        if let Some(Block::Reasoning { signature: open @ None, .. }) = self.blocks.last_mut() {
+            *open = Some(seal);
+        } else {
+            self.blocks.push(Block::Reasoning { text: String::new(), signature: Some(seal) });
+        }
+    }
+
+    /// Usage for an answer whose provider told none.
+    fn estimate(&self, prompt_tokens: u64) -> Usage {
+        let tokens = |block: &Block| match block {
+            Block::Text { text } | Block::Reasoning { text, .. } => estimate_tokens(text),
+            Block::Redacted { data } => estimate_tokens(data),
+            Block::ToolCall(call) => {
+                estimate_tokens(&call.name) + estimate_tokens(&call.arguments.to_string())
+            }
+        };
+        Usage {
+            input_tokens: prompt_tokens,
+            output_tokens: self.blocks.iter().map(tokens).sum(),
+            estimated: true,
+            ..Usage::default()
+        }
+    }
+
+    fn into_message(self, shared: &RunShared, interrupted: bool) -> AssistantMessage {
+        let identity = shared.host.provider.identity();
+        AssistantMessage {
+            blocks: self.blocks,
+            provider: identity.provider.clone(),
+            model: identity.model.clone(),
+            stop_reason: if interrupted { None } else { self.stop },
+            interrupted,
+        }
+    }
+}

@@ -1,0 +1,278 @@
+//! One vocabulary for log, stream, screen, replay and resume: what happened, in the past tense.
+//!
+//! The JSON line *is* the event. Fields and types may be added, never renamed; readers ignore what
+//! they do not know. Names mirror the OpenTelemetry terms for generative AI where one exists:
+//!
+//! | here | OpenTelemetry |
+//! |---|---|
+//! | `session` | `gen_ai.conversation.id` |
+//! | `provider` | `gen_ai.provider.name` |
+//! | `model` | `gen_ai.request.model` |
+//! | `usage.input_tokens` | `gen_ai.usage.input_tokens` |
+//! | `usage.output_tokens` | `gen_ai.usage.output_tokens` |
+//! | `usage.cache_read_tokens` | `gen_ai.usage.cache_read.input_tokens` |
+//! | `usage.cache_write_tokens` | `gen_ai.usage.cache_creation.input_tokens` |
+//! | `message.stop_reason` | `gen_ai.response.finish_reasons` |
+//! | `tool_started.call` | `gen_ai.tool.call.id` |
+//! | `tool_started.name` | `gen_ai.tool.name` |
+//! | `run_started.role` | `gen_ai.agent.name` |
+
+use serde::{Deserialize, Serialize};
+
+use crate::domain::budget::{Budget, Remaining};
+use crate::domain::context_store::{Sensitivity, SnippetCard};
+use crate::domain::ids::{CallId, SessionId};
+use crate::domain::report::By;
+use crate::domain::usage::Usage;
+use crate::domain::violation::{Code, Violation};
+
+mod parts;
+
+pub use parts::{ChangedPath, ContractView, MessageFact, Receipt, RunFinished, Share, Speaker};
+
+pub use crate::domain::stamp::{Origin, Timestamp};
+
+/// The version of the vocabulary.
+pub const VERSION: u32 = 1;
+
+/// Something that happened, stamped by the hub. Each sink adds its own `seq` when it writes.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Event {
+    /// One counter per session, the same in every sink.
+    pub id: u64,
+    /// When.
+    pub ts: Timestamp,
+    /// Where it comes from.
+    #[serde(flatten)]
+    pub origin: Origin,
+    /// What happened.
+    #[serde(flatten)]
+    pub fact: Fact,
+}
+
+/// One line of a file or stream.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Line {
+    /// The version of the vocabulary.
+    pub v: u32,
+    /// The sink's own counter, from 1 without gaps.
+    pub seq: u64,
+    /// The event.
+    #[serde(flatten)]
+    pub event: Event,
+}
+
+/// Why a tool call did not succeed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Failure {
+    /// The tool ran and failed.
+    Error,
+    /// The guard or the contract did not let it run.
+    Refused,
+    /// A person or a policy said no.
+    Denied,
+    /// Cancelled while it ran.
+    Cancelled,
+    /// Never started.
+    NotRun,
+}
+
+/// How serious a notice is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Level {
+    /// Good to know.
+    Info,
+    /// Do not overlook.
+    Warning,
+    /// Something failed.
+    Error,
+}
+
+/// What happened.
+#[expect(
+    clippy::large_enum_variant,
+    reason = "the large ones happen once a run, and events are passed on behind a pointer"
+)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub enum Fact {
+    /// A conversation was opened.
+    SessionStarted {
+        /// Its id.
+        session: SessionId,
+        /// The program's version.
+        version: String,
+        /// The folder it works in.
+        workspace: String,
+        /// Who answers.
+        provider: String,
+        /// With which model.
+        model: String,
+        /// What is allowed without asking.
+        permission_mode: String,
+        /// How commands are fenced.
+        fence: String,
+        /// What each parent run gets.
+        budget: Budget,
+    },
+    /// A conversation was closed.
+    SessionFinished {
+        /// Why, in a word or a sentence.
+        reason: String,
+    },
+    /// A snippet came into the context store.
+    ContextAdded {
+        /// What may be told about it.
+        #[serde(flatten)]
+        card: SnippetCard,
+        /// Who may see it.
+        sensitivity: Sensitivity,
+        /// The text; only in the session file, never of a secret.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        text: Option<String>,
+    },
+    /// A task waits for a free place.
+    TaskQueued {
+        /// The `task` call.
+        call: CallId,
+        /// What the screen calls it, before its contract exists.
+        description: String,
+        /// The role it will have.
+        role: String,
+        /// How many are before it.
+        position: u32,
+    },
+    /// A run began.
+    RunStarted {
+        /// The `task` call, for a child.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        call: Option<CallId>,
+        /// Its role; `parent` for the parent.
+        role: String,
+        /// A few words for the screen.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        description: Option<String>,
+        /// 0 for the parent.
+        depth: u32,
+        /// What it was given.
+        contract: ContractView,
+    },
+    /// A delegation was refused; nothing else happened.
+    ContractRefused {
+        /// The `task` call.
+        call: CallId,
+        /// The first violation's code.
+        code: Code,
+        /// The first violation's field.
+        field: String,
+        /// The first violation's words.
+        message: String,
+        /// All of them.
+        violations: Vec<Violation>,
+    },
+    /// A model request was sent.
+    TurnStarted {
+        /// From 1.
+        turn: u32,
+        /// How many there may be; `None` without a bound.
+        of: Option<u64>,
+        /// True if the model may not call tools and is asked to report.
+        wrap_up: bool,
+        /// The prompt's size by estimate, in tokens.
+        prompt_tokens_estimate: u64,
+    },
+    /// Words of the model came in. Transient.
+    TextDelta {
+        /// The new words.
+        text: String,
+    },
+    /// Reasoning of the model came in. Transient.
+    ReasoningDelta {
+        /// The new reasoning.
+        text: String,
+    },
+    /// A message entered the history.
+    Message(MessageFact),
+    /// The guard let a call start.
+    ToolStarted {
+        /// The call.
+        call: CallId,
+        /// The tool.
+        name: String,
+        /// The arguments.
+        arguments: serde_json::Value,
+    },
+    /// A running command wrote something. Transient.
+    ToolProgress {
+        /// The call.
+        call: CallId,
+        /// The new tail of its output.
+        text: String,
+    },
+    /// A call came to its result.
+    ToolFinished {
+        /// The call.
+        call: CallId,
+        /// The tool.
+        name: String,
+        /// False for every failure.
+        ok: bool,
+        /// As it enters the history.
+        output: String,
+        /// The size before cutting.
+        bytes: u64,
+        /// True if it was cut.
+        truncated: bool,
+        /// How long it took.
+        duration_ms: u64,
+        /// What went wrong.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        failure: Option<Failure>,
+    },
+    /// A model request was charged.
+    Usage {
+        /// What it used.
+        #[serde(flatten)]
+        usage: Usage,
+        /// What the run has left.
+        remaining: Remaining,
+    },
+    /// The runtime has something to say.
+    Notice {
+        /// How serious.
+        level: Level,
+        /// A stable word.
+        code: String,
+        /// The words.
+        text: String,
+    },
+    /// Somebody asked for a cancel. Nothing has ended yet.
+    CancelRequested {
+        /// A run or a task.
+        target: String,
+        /// Who.
+        by: By,
+    },
+    /// A run ended.
+    RunFinished(Box<RunFinished>),
+    /// Something that this version does not know.
+    #[serde(other)]
+    Unknown,
+}
+
+impl Fact {
+    /// True for events that only streams and screens get: a later event holds the whole.
+    pub fn is_transient(&self) -> bool {
+        matches!(
+            self,
+            Self::TextDelta { .. } | Self::ReasoningDelta { .. } | Self::ToolProgress { .. }
+        )
+    }
+
+    /// A notice.
+    pub fn notice(level: Level, code: &str, text: impl Into<String>) -> Self {
+        Self::Notice { level, code: code.to_owned(), text: text.into() }
+    }
+}

@@ -1,0 +1,293 @@
+//! The rule behind the contract, on random requests: the deeper, the narrower.
+
+use proptest::prelude::*;
+use proptest::sample::{Index, subsequence};
+
+use super::*;
+use crate::domain::budget::{Dimension, Limit};
+use crate::domain::request::BudgetRequest;
+
+/// Words from which a random request is made; most of them are held by most parents.
+#[derive(Debug, Clone)]
+struct Wish {
+    task: u32,
+    role: usize,
+    keys: Option<Vec<&'static str>>,
+    permissions: Option<Vec<&'static str>>,
+    tools: Option<Vec<&'static str>>,
+    paths: Option<Vec<&'static str>>,
+    limits: [Option<f64>; 6],
+}
+
+const ROLES: [&str; 4] = ["researcher", "planner", "worker", "worker"];
+const KEYS: [&str; 4] = ["request", "rules", "local", "secret"];
+const PATHS: [&str; 8] = [".", "src", "src/a", "src/a/b.rs", "src2", "docs/**", "../src", "/"];
+
+impl Wish {
+    fn request(&self) -> TaskRequest {
+        let [turns, input_tokens, output_tokens, tool_calls, cost_usd, duration_s] = self.limits;
+        TaskRequest {
+            task: format!("Do number {}.", self.task),
+            expected_output: "A number.".to_owned(),
+            role: Some(ROLES[self.role].to_owned()),
+            context_keys: self.keys.as_deref().and_then(strings),
+            permissions: self.permissions.as_deref().and_then(strings),
+            allowed_tools: self.tools.as_deref().and_then(strings),
+            allowed_paths: self.paths.as_deref().and_then(strings),
+            budget: Some(BudgetRequest {
+                turns,
+                input_tokens,
+                output_tokens,
+                tool_calls,
+                duration_s,
+                cost_usd,
+            }),
+            ..TaskRequest::default()
+        }
+    }
+}
+
+fn some_of(all: &[&'static str]) -> impl Strategy<Value = Option<Vec<&'static str>>> + use<> {
+    let most = all.len().min(3);
+    proptest::option::weighted(0.4, subsequence(all.to_vec(), 0..=most))
+}
+
+fn limit(scale: f64) -> impl Strategy<Value = Option<f64>> {
+    let number = prop_oneof![
+        6 => (1..200_u32).prop_map(move |n| f64::from(n) * scale),
+        1 => any::<f64>(),
+        1 => Just(0.0),
+    ];
+    proptest::option::weighted(0.25, number)
+}
+
+fn wish() -> impl Strategy<Value = Wish> {
+    let names: Vec<&'static str> = TOOLS.iter().map(|(name, _)| *name).collect();
+    let permissions: Vec<&'static str> = Permission::ALL.iter().map(|p| p.name()).collect();
+    let limits = (limit(1.0), limit(5e3), limit(1e2), limit(1.0), limit(0.01), limit(3.0))
+        .prop_map(|(turns, input, output, calls, cost, time)| {
+            [turns, input, output, calls, cost, time]
+        });
+    (
+        any::<u32>(),
+        0..ROLES.len(),
+        some_of(&KEYS),
+        some_of(&permissions),
+        some_of(&names),
+        some_of(&PATHS),
+        limits,
+    )
+        .prop_map(|(task, role, keys, permissions, tools, paths, limits)| Wish {
+            task,
+            role,
+            keys,
+            permissions,
+            tools,
+            paths,
+            limits,
+        })
+}
+
+/// Holds the child against the parent without using the code that narrowed it.
+fn assert_not_wider(host: &Host, child: &Contract) {
+    let role = host.roles.get(child.role()).unwrap();
+    assert!(child.permissions().is_subset(&host.permissions));
+    for permission in child.permissions() {
+        let own = role.permissions.contains(permission);
+        assert!(own || (*permission == Permission::Delegate && child.depth() < host.max_depth));
+    }
+    for tool in child.tools() {
+        assert!(host.tools.contains(tool), "{tool}");
+        assert!(child.permissions().contains(&host.tool_permissions[tool]), "{tool}");
+    }
+    for path in child.paths() {
+        let as_path = std::path::PathBuf::from(path.to_string());
+        let inside = |held: &PathScope| {
+            held.components().is_empty() || as_path.starts_with(held.to_string())
+        };
+        assert!(host.paths.iter().any(inside), "{path}");
+    }
+    for snippet in child.context() {
+        let entry = host.store.get(&snippet.card.key).unwrap();
+        assert_eq!(&entry.snippet, snippet);
+        assert!(entry.sensitivity == Sensitivity::Normal);
+    }
+    for dimension in Dimension::ALL {
+        match (host.remaining[dimension], child.budget()[dimension]) {
+            (Left::Of(left), Limit::Of(limit)) => {
+                assert!(limit > 0 && i64::try_from(limit).unwrap() < left, "{dimension}");
+            }
+            (Left::Off, Limit::Off) => {}
+            (left, limit) => panic!("{dimension}: {limit:?} out of {left:?}"),
+        }
+    }
+    assert_eq!(child.depth(), host.depth + 1);
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Widening {
+    Permission,
+    Tool,
+    Path,
+    Context,
+    Secret,
+    Limit(Dimension),
+    Depth,
+    Cancelled,
+    Role,
+}
+
+fn widening() -> impl Strategy<Value = Widening> {
+    prop_oneof![
+        Just(Widening::Permission),
+        Just(Widening::Tool),
+        Just(Widening::Path),
+        Just(Widening::Context),
+        Just(Widening::Secret),
+        proptest::sample::select(Dimension::ALL.to_vec()).prop_map(Widening::Limit),
+        Just(Widening::Depth),
+        Just(Widening::Cancelled),
+        Just(Widening::Role),
+    ]
+}
+
+/// Makes one thing of a lawful request too wide. Returns the code it must be refused with.
+fn widen(host: &mut Host, request: &mut TaskRequest, how: Widening, by: u16) -> Code {
+    let with = |list: &mut Option<Vec<String>>, item: &str| {
+        list.get_or_insert_default().push(item.to_owned());
+    };
+    match how {
+        Widening::Permission => {
+            with(&mut request.permissions, "network");
+            Code::PermissionEscalation
+        }
+        Widening::Tool => {
+            with(&mut request.allowed_tools, "note");
+            Code::ToolEscalation
+        }
+        Widening::Path => {
+            with(&mut request.allowed_paths, ["..", "/", "a/../../b", "~/*"][usize::from(by % 4)]);
+            Code::PathEscalation
+        }
+        Widening::Context => {
+            with(&mut request.context_keys, "unheard-of");
+            Code::ContextNotFound
+        }
+        Widening::Secret => {
+            with(&mut request.context_keys, "secret");
+            Code::ContextForbidden
+        }
+        Widening::Limit(dimension) => {
+            let left = host.remaining[dimension].finite().unwrap();
+            #[expect(clippy::cast_precision_loss, reason = "small numbers")]
+            let too_much = left as f64 + f64::from(by);
+            let asked = allot::with_limit(dimension, too_much).budget.unwrap();
+            let budget = request.budget.get_or_insert_default();
+            match dimension {
+                Dimension::Turns => budget.turns = asked.turns,
+                Dimension::InputTokens => budget.input_tokens = asked.input_tokens,
+                Dimension::OutputTokens => budget.output_tokens = asked.output_tokens,
+                Dimension::ToolCalls => budget.tool_calls = asked.tool_calls,
+                Dimension::CostUsd => budget.cost_usd = asked.cost_usd,
+                Dimension::Duration => budget.duration_s = asked.duration_s,
+            }
+            Code::InvalidBudget
+        }
+        Widening::Depth => {
+            host.max_depth = host.depth;
+            Code::DepthExceeded
+        }
+        Widening::Cancelled => {
+            host.cancelled = true;
+            Code::Cancelled
+        }
+        Widening::Role => {
+            request.role = Some(format!("unheard-of-{by}"));
+            Code::InvalidTask
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(cases(400))]
+
+    #[test]
+    fn a_contract_is_never_wider_than_its_parent_four_levels_deep(
+        wishes in proptest::collection::vec(wish(), 24)
+    ) {
+        let mut host = Host::new();
+        host.max_depth = 4;
+        for wish in &wishes {
+            if let Ok(child) = host.narrow(&wish.request()) {
+                assert_not_wider(&host, &child);
+                let again = Contract::from_json(&child.to_json()).unwrap();
+                prop_assert_eq!(&again, &child);
+                host = host.under(&again);
+            }
+        }
+    }
+
+    #[test]
+    fn any_single_widening_of_a_lawful_request_is_refused_with_its_code(
+        wishes in proptest::collection::vec(wish(), 12),
+        how in widening(),
+        by in any::<u16>(),
+        level in any::<Index>(),
+    ) {
+        let mut host = Host::new();
+        host.max_depth = 4;
+        let mut lawful = vec![(host.clone(), request())];
+        for wish in &wishes {
+            if let Ok(child) = host.narrow(&wish.request()) {
+                lawful.push((host.clone(), wish.request()));
+                host = host.under(&child);
+            }
+        }
+        let (mut host, mut request) = lawful.swap_remove(level.index(lawful.len()));
+        if how == Widening::Secret {
+            let value = "hunter2-hunter2";
+            host.store.put("secret", SnippetKind::Pin, "pinned", value, Sensitivity::Secret);
+        }
+        let code = widen(&mut host, &mut request, how, by);
+        let refusal = host.narrow(&request).unwrap_err();
+        prop_assert_eq!(refusal.first().code, code, "{:?}", refusal);
+        // A wide budget is refused at the start only; everything else before anything starts.
+        let early = Contract::check(&host.grant(), &request);
+        prop_assert_eq!(early.is_ok(), code == Code::InvalidBudget);
+    }
+
+    #[test]
+    fn no_request_whatever_panics(
+        texts in proptest::collection::vec(any::<String>(), 5),
+        items in proptest::collection::vec(any::<String>(), 0..6),
+        limits in proptest::array::uniform6(proptest::option::of(any::<f64>())),
+        lefts in proptest::array::uniform6(any::<i64>()),
+        overhead in any::<u64>(),
+    ) {
+        let mut host = Host::new();
+        host.overhead = overhead;
+        for (dimension, left) in Dimension::ALL.into_iter().zip(lefts) {
+            host.remaining[dimension] = Left::Of(left);
+        }
+        let wish = Wish {
+            task: 1, role: 2, keys: None, permissions: None, tools: None, paths: None, limits,
+        };
+        let mut request = wish.request();
+        request.task.clone_from(&texts[0]);
+        request.expected_output.clone_from(&texts[1]);
+        request.description = Some(texts[2].clone());
+        request.role = Some(texts[3].clone());
+        request.model = Some(texts[4].clone());
+        for list in [
+            &mut request.context_keys,
+            &mut request.permissions,
+            &mut request.allowed_tools,
+            &mut request.allowed_paths,
+        ] {
+            *list = Some(items.clone());
+        }
+        if let Ok(child) = host.narrow(&request) {
+            assert_not_wider(&host, &child);
+        }
+    }
+}

@@ -1,0 +1,112 @@
+//! The format for programs that want the result: one object, whatever happened.
+
+use std::path::PathBuf;
+
+use serde::Serialize;
+
+use super::{Pages, Printer};
+use crate::domain::event::{Event, Fact, Level, RunFinished};
+use crate::domain::exit::Exit;
+use crate::domain::ids::SessionId;
+use crate::domain::report::{Report, Status};
+use crate::domain::usage::Usage;
+use crate::domain::violation::Code;
+use crate::sanitize;
+use crate::story::Story;
+
+/// The object. Its fields and their order are the interface.
+#[derive(Serialize)]
+struct Object<'a> {
+    session: Option<SessionId>,
+    status: Status,
+    code: Option<&'a str>,
+    reply: Option<&'a str>,
+    /// The parent run's with all its descendants'.
+    usage: Usage,
+    /// Tokens that delegation kept out of the parent's context.
+    context_kept_out: u64,
+    children: Vec<&'a Report>,
+    warnings: Vec<Warning>,
+    trace_dir: Option<&'a str>,
+}
+
+/// What the runtime warned of.
+#[derive(Serialize)]
+struct Warning {
+    code: String,
+    text: String,
+}
+
+/// The object of a run that never came to be, on one line: what was wrong, in `text`, as its one
+/// warning.
+pub fn failure(exit: Exit, text: &str) -> String {
+    let code = match exit {
+        Exit::Usage => "USAGE",
+        Exit::Cancelled | Exit::TimedOut => Code::Cancelled.as_str(),
+        Exit::Completed | Exit::Failed | Exit::BudgetExhausted | Exit::Blocked => {
+            Code::Internal.as_str()
+        }
+    };
+    write(&Object {
+        session: None,
+        status: if code == Code::Cancelled.as_str() { Status::Cancelled } else { Status::Failed },
+        code: Some(code),
+        reply: None,
+        usage: Usage::none(),
+        context_kept_out: 0,
+        children: Vec::new(),
+        warnings: vec![Warning { code: code.to_owned(), text: text.to_owned() }],
+        trace_dir: None,
+    })
+}
+
+fn write(object: &Object<'_>) -> String {
+    serde_json::to_string(object).unwrap_or_else(|error| {
+        // Plain values always have a JSON form; should one not, there is still an object.
+        serde_json::json!({ "status": "failed", "code": "INTERNAL", "reply": error.to_string() })
+            .to_string()
+    })
+}
+
+/// Prints one object.
+pub(super) struct Json {
+    story: Story,
+    warnings: Vec<Warning>,
+    trace_dir: Option<String>,
+    out_is_terminal: bool,
+}
+
+impl Json {
+    pub(super) fn new(trace_dir: Option<PathBuf>, out_is_terminal: bool) -> Self {
+        let trace_dir = trace_dir.map(|dir| dir.to_string_lossy().into_owned());
+        Self { story: Story::default(), warnings: Vec::new(), trace_dir, out_is_terminal }
+    }
+}
+
+impl Printer for Json {
+    fn event(&mut self, event: &Event, _: &mut Pages) {
+        self.story.apply(event);
+        if let Fact::Notice { level: Level::Warning | Level::Error, code, text } = &event.fact {
+            self.warnings.push(Warning { code: code.clone(), text: text.clone() });
+        }
+    }
+
+    fn end(&mut self, finished: Option<&RunFinished>, pages: &mut Pages) {
+        let totals = self.story.totals();
+        let json = write(&Object {
+            session: self.story.session().map(|session| session.id),
+            status: finished.map_or(Status::Failed, |end| end.status),
+            code: finished.map_or(Some(Code::Internal), |end| end.code).map(Code::as_str),
+            reply: finished.and_then(|end| end.reply.as_deref()),
+            usage: finished.map_or(totals.usage, |end| end.usage_total),
+            context_kept_out: totals.kept_out_tokens(),
+            children: self.story.reports().collect(),
+            warnings: std::mem::take(&mut self.warnings),
+            trace_dir: self.trace_dir.as_deref(),
+        });
+        let cleaned = sanitize::json(&json);
+        let json = if self.out_is_terminal { cleaned.as_ref() } else { &json };
+        pages.out.extend_from_slice(json.as_bytes());
+        pages.out.push(b'\n');
+    }
+}

@@ -1,0 +1,147 @@
+//! The format for people: the answer on standard output, what led to it on standard error. It
+//! refuses to put anything else beside the answer.
+
+use std::collections::HashMap;
+
+use super::lines;
+use super::{Pages, Printer, is_parent};
+use crate::domain::event::{Event, Fact, Failure, Level, Origin, RunFinished, Speaker};
+use crate::domain::ids::RunId;
+use crate::domain::report::Status;
+use crate::sanitize;
+
+/// Prints for people.
+pub(super) struct Text {
+    quiet: bool,
+    out_is_terminal: bool,
+    /// How far below the parent each child runs.
+    depths: HashMap<RunId, usize>,
+}
+
+impl Text {
+    pub(super) fn new(quiet: bool, out_is_terminal: bool) -> Self {
+        Self { quiet, out_is_terminal, depths: HashMap::new() }
+    }
+
+    /// What stands before a call: `tool: ` at the margin for the parent, `[子] ` indented for a
+    /// child.
+    fn caller(&self, origin: &Origin) -> String {
+        let depth = origin.run.as_ref().and_then(|run| self.depths.get(run)).copied();
+        match depth {
+            None if origin.parent_run.is_none() => "tool: ".to_owned(),
+            None => "  [子] ".to_owned(),
+            Some(depth) => format!("{}[子] ", "  ".repeat(depth.max(1))),
+        }
+    }
+
+    fn progress(&mut self, event: &Event) -> Option<String> {
+        let caller = self.caller(&event.origin);
+        match &event.fact {
+            Fact::ToolStarted { name, arguments, .. } => {
+                Some(format!("{caller}{}", lines::call(name, arguments)))
+            }
+            Fact::ToolFinished { name, output, failure: Some(failure), .. } => {
+                let name = sanitize::line(name);
+                Some(format!("{caller}{name} {}: {}", word(*failure), lines::first(output)))
+            }
+            Fact::TaskQueued { description, position, .. } => Some(format!(
+                "{caller}task \"{}\" waits behind {position}",
+                lines::first(description)
+            )),
+            Fact::Message(message)
+                if is_parent(&event.origin)
+                    && message.role == Speaker::Assistant
+                    && !message.tool_calls.is_empty()
+                    && !message.text.trim().is_empty() =>
+            {
+                Some(sanitize::block(message.text.trim()).into_owned())
+            }
+            Fact::RunFinished(finished) if event.origin.parent_run.is_some() => {
+                Some(child_end(&event.origin, finished))
+            }
+            Fact::CancelRequested { target, by } => {
+                let by = format!("{by:?}").to_lowercase();
+                Some(format!("offshoot: {} is being cancelled by {by}", sanitize::line(target)))
+            }
+            Fact::Notice { text, .. } => Some(format!("offshoot: {}", sanitize::line(text))),
+            Fact::RunStarted { .. }
+            | Fact::RunFinished(_)
+            | Fact::Message(_)
+            | Fact::ToolFinished { .. }
+            | Fact::ContractRefused { .. }
+            | Fact::SessionStarted { .. }
+            | Fact::SessionFinished { .. }
+            | Fact::ContextAdded { .. }
+            | Fact::TurnStarted { .. }
+            | Fact::TextDelta { .. }
+            | Fact::ReasoningDelta { .. }
+            | Fact::ToolProgress { .. }
+            | Fact::Usage { .. }
+            | Fact::Unknown => None,
+        }
+    }
+}
+
+impl Printer for Text {
+    fn event(&mut self, event: &Event, pages: &mut Pages) {
+        if let (Fact::RunStarted { depth, .. }, Some(run)) = (&event.fact, &event.origin.run)
+            && event.origin.parent_run.is_some()
+        {
+            self.depths.insert(run.clone(), usize::try_from(*depth).unwrap_or(1).min(8));
+        }
+        let failure = matches!(event.fact, Fact::Notice { level: Level::Error, .. });
+        if (!self.quiet || failure)
+            && let Some(line) = self.progress(event)
+        {
+            pages.tell(&line);
+        }
+    }
+
+    fn end(&mut self, finished: Option<&RunFinished>, pages: &mut Pages) {
+        let Some(finished) = finished else {
+            pages
+                .tell("offshoot: the session ended without an answer; this is a fault of offshoot");
+            return;
+        };
+        if let Some(reply) = finished.reply.as_deref().filter(|reply| !reply.is_empty()) {
+            let cleaned = sanitize::block(reply);
+            let reply = if self.out_is_terminal { cleaned.as_ref() } else { reply };
+            pages.out.extend_from_slice(reply.as_bytes());
+            if !reply.ends_with('\n') {
+                pages.out.push(b'\n');
+            }
+        }
+        if finished.status != Status::Completed {
+            pages.tell(&format!("offshoot: the run is not complete: {}", end_words(finished)));
+        }
+    }
+}
+
+fn child_end(origin: &Origin, finished: &RunFinished) -> String {
+    let task = origin.task.map(|task| format!("#{} ", task.0)).unwrap_or_default();
+    let turns =
+        if finished.turns == 1 { "1 turn".into() } else { format!("{} turns", finished.turns) };
+    format!("  {task}{} after {turns}", end_words(finished))
+}
+
+/// `budget_exhausted (turns)`: the status with what makes it plain.
+fn end_words(finished: &RunFinished) -> String {
+    let status = finished.status.as_str();
+    if let Some(dimension) = finished.dimension.and_then(|d| serde_json::to_value(d).ok()) {
+        return format!("{status} ({})", dimension.as_str().unwrap_or_default());
+    }
+    match finished.code {
+        Some(code) if !code.as_str().eq_ignore_ascii_case(status) => format!("{status} ({code})"),
+        Some(_) | None => status.to_owned(),
+    }
+}
+
+fn word(failure: Failure) -> &'static str {
+    match failure {
+        Failure::Error => "failed",
+        Failure::Refused => "refused",
+        Failure::Denied => "denied",
+        Failure::Cancelled => "cancelled",
+        Failure::NotRun => "not run",
+    }
+}

@@ -1,0 +1,296 @@
+//! What is blotted out of every event before anyone reads it: the secrets that this program was
+//! given, and words that have the shape of a key. It knows texts and shapes, and refuses to know
+//! where an event goes.
+
+use std::borrow::Cow;
+
+use serde_json::Value;
+
+use super::shapes::{self, Part};
+use crate::domain::event::{Fact, Level};
+
+/// What stands where a secret was.
+pub const REDACTED: &str = "(redacted)";
+
+/// Secrets of fewer bytes than this are not looked for: `local` or `ollama`, set where a server
+/// wants some key, would blot out ordinary words.
+pub const SHORTEST_SECRET: usize = 8;
+
+/// Fields whose values are words of this program. A secret that is such a word is no secret.
+const OWN_WORDS: [&str; 12] = [
+    "type",
+    "status",
+    "code",
+    "dimension",
+    "by",
+    "role",
+    "level",
+    "failure",
+    "kind",
+    "sensitivity",
+    "stop_reason",
+    "permissions",
+];
+
+/// Fields that hold sealed bytes, in which the shape of a key means nothing.
+const SEALED: [&str; 2] = ["signature", "data"];
+
+/// Blots out secrets.
+#[derive(Clone, Default)]
+pub struct Redactor {
+    /// Longest first, so that a secret inside another leaves no rest of the longer one.
+    secrets: Vec<String>,
+}
+
+impl std::fmt::Debug for Redactor {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Redactor({} secrets)", self.secrets.len())
+    }
+}
+
+impl Redactor {
+    /// A redactor for these secrets beside everything that has the shape of a key.
+    pub fn new(secrets: Vec<String>) -> Self {
+        let trimmed = secrets.into_iter().map(|secret| secret.trim().to_owned());
+        let mut secrets: Vec<String> =
+            trimmed.filter(|secret| secret.len() >= SHORTEST_SECRET).collect();
+        secrets.sort_by_key(|secret| std::cmp::Reverse(secret.len()));
+        secrets.dedup();
+        Self { secrets }
+    }
+
+    /// The text without secrets; borrowed if there was none. Doing it twice changes nothing more.
+    pub fn text<'a>(&self, text: &'a str) -> Cow<'a, str> {
+        let known = self.known(text);
+        match shapes::blot(Part { text: &known, inside_word: false }) {
+            Some(blotted) => Cow::Owned(blotted),
+            None => known,
+        }
+    }
+
+    /// The fact with every text in it redacted, keys of arguments included.
+    #[must_use]
+    pub fn fact(&self, fact: Fact) -> Fact {
+        let Ok(mut value) = serde_json::to_value(&fact) else { return withheld() };
+        if !self.value(&mut value, "") {
+            return fact;
+        }
+        serde_json::from_value(value).unwrap_or_else(|_| withheld())
+    }
+
+    /// The secrets that are looked for literally.
+    pub(super) fn secrets(&self) -> &[String] {
+        &self.secrets
+    }
+
+    /// The text without the secrets that were given, whatever has the shape of a key left alone.
+    pub(super) fn known<'a>(&self, text: &'a str) -> Cow<'a, str> {
+        let mut text = Cow::Borrowed(text);
+        for secret in &self.secrets {
+            if text.contains(secret.as_str()) {
+                text = Cow::Owned(text.replace(secret.as_str(), REDACTED));
+            }
+        }
+        text
+    }
+
+    /// Redacts in place; true if anything changed.
+    fn value(&self, value: &mut Value, field: &str) -> bool {
+        match value {
+            Value::String(text) => self.string(text, field),
+            Value::Array(items) => {
+                items.iter_mut().fold(false, |changed, item| self.value(item, field) | changed)
+            }
+            Value::Object(fields) => {
+                let mut changed = false;
+                for (name, item) in fields.iter_mut() {
+                    changed |= self.value(item, name);
+                }
+                let dirty = fields.keys().any(|name| matches!(self.text(name), Cow::Owned(_)));
+                if dirty {
+                    let whole = std::mem::take(fields).into_iter();
+                    *fields = whole.map(|(name, v)| (self.text(&name).into_owned(), v)).collect();
+                }
+                changed | dirty
+            }
+            Value::Null | Value::Bool(_) | Value::Number(_) => false,
+        }
+    }
+
+    fn string(&self, text: &mut String, field: &str) -> bool {
+        let is_word = |c: char| c.is_ascii_alphabetic() || c == '_';
+        if OWN_WORDS.contains(&field) && text.chars().all(is_word) {
+            return false;
+        }
+        let redacted = if SEALED.contains(&field) { self.known(text) } else { self.text(text) };
+        let Cow::Owned(redacted) = redacted else { return false };
+        *text = redacted;
+        true
+    }
+}
+
+/// What stands for a fact that cannot be told without a secret.
+fn withheld() -> Fact {
+    Fact::notice(Level::Warning, "WITHHELD", "an event held a secret and is not shown")
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::domain::event::Origin;
+    use crate::domain::ids::RunId;
+    use crate::journal::stream_redact::StreamRedactor;
+
+    const SECRET: &str = "hush-9f8e7d6c";
+
+    fn redactor() -> Redactor {
+        Redactor::new(vec![SECRET.to_owned(), "short".to_owned(), " spaced-out-1 \n".to_owned()])
+    }
+
+    #[test]
+    fn what_looks_like_a_key_goes_and_what_does_not_stays() {
+        let gone = [
+            "sk-proj-0123456789abcdefABCDEF",
+            "sk-ant-api03-abcdefghij0123456789_-AA",
+            "key=sk-0123456789abcdef0123",
+            "ghp_0123456789abcdefghijABCDEFGHIJ0123",
+            "Authorization: Bearer abc.DEF-123_456~789+/=",
+            "AKIAIOSFODNN7EXAMPLE1234",
+            "密钥sk-0123456789abcdef",
+            "(xoxb-123456789012-abcdefghijkl)",
+            "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0.dozjgNryP4J3jVmNHl0w5N_XgL0n3I9PlFUP",
+            "-----BEGIN RSA PRIVATE KEY-----\nMIIE\nabc=\n-----END RSA PRIVATE KEY-----",
+            "-----BEGIN PRIVATE KEY-----\nMIIE cut",
+        ];
+        for text in gone {
+            assert!(matches!(redactor().text(text), Cow::Owned(_)), "{text}");
+        }
+        let stays = [
+            "task-force-number-1234567890",
+            "a sk-learn estimator",
+            "sk-this-is-only-a-long-word",
+            "Bearer of bad news 1234567890123456",
+            "a short text",
+            "-----BEGIN CERTIFICATE-----\nMIIE\n-----END CERTIFICATE-----",
+            "3f786850e387550fdab836ed7e6dc881de23001b",
+            "task-0123456789abcdef0123",
+        ];
+        for text in stays {
+            assert_eq!(redactor().text(text), text);
+        }
+    }
+
+    #[test]
+    fn the_words_around_a_secret_stay() {
+        let text = format!("a {SECRET}, b sk-0123456789abcdef. c spaced-out-1");
+        let expected = "a (redacted), b sk-(redacted). c (redacted)";
+        assert_eq!(redactor().text(&text), expected);
+        assert_eq!(redactor().text(expected), expected, "twice is as once");
+    }
+
+    #[test]
+    fn a_secret_inside_another_leaves_no_rest() {
+        let redactor = Redactor::new(vec!["12345678".to_owned(), "1234567890".to_owned()]);
+        assert_eq!(redactor.text("x1234567890y"), "x(redacted)y");
+    }
+
+    #[test]
+    fn a_word_of_the_program_is_no_secret() {
+        let redactor = Redactor::new(vec!["completed".to_owned(), "cancelled".to_owned()]);
+        let fact: Fact = serde_json::from_value(serde_json::json!({
+            "type": "tool_finished", "call": "c1", "name": "x", "ok": false,
+            "output": "it was cancelled", "bytes": 1, "truncated": false, "duration_ms": 1,
+            "failure": "cancelled",
+        }))
+        .unwrap();
+        let redacted = serde_json::to_value(redactor.fact(fact)).unwrap();
+        assert_eq!(redacted["failure"], "cancelled");
+        assert_eq!(redacted["output"], "it was (redacted)");
+    }
+
+    #[test]
+    fn sealed_bytes_keep_what_only_looks_like_a_key() {
+        let fact: Fact = serde_json::from_value(serde_json::json!({
+            "type": "message", "role": "assistant", "text": "", "tool_calls": [],
+            "blocks": [{ "type": "reasoning", "text": "", "signature": "x/sk-0123456789abcdef" }],
+        }))
+        .unwrap();
+        assert_eq!(redactor().fact(fact.clone()), fact);
+    }
+
+    /// What a reader of the stream gets of `pieces`.
+    fn streamed(pieces: &[&str]) -> String {
+        let mut stream = StreamRedactor::new(redactor());
+        let origin = Origin::parent(RunId::parent(1));
+        let mut told = String::new();
+        let last = Fact::notice(Level::Info, "END", "");
+        let deltas = pieces.iter().map(|piece| Fact::TextDelta { text: (*piece).to_owned() });
+        for fact in deltas.chain([last]) {
+            for (_, fact) in stream.pass(origin.clone(), fact) {
+                if let Fact::TextDelta { text } = fact {
+                    told.push_str(&text);
+                }
+            }
+        }
+        told
+    }
+
+    #[test]
+    fn words_without_a_secret_are_not_held_back() {
+        let mut stream = StreamRedactor::new(redactor());
+        let origin = Origin::parent(RunId::parent(1));
+        for text in ["Words ", "come ", "in piece", " 词", "."] {
+            let fact = Fact::TextDelta { text: text.to_owned() };
+            assert_eq!(stream.pass(origin.clone(), fact.clone()), [(origin.clone(), fact)]);
+        }
+    }
+
+    #[test]
+    fn held_words_come_before_what_follows_them() {
+        let mut stream = StreamRedactor::new(redactor());
+        let origin = Origin::parent(RunId::parent(1));
+        let held = Fact::TextDelta { text: "hush".to_owned() };
+        assert_eq!(stream.pass(origin.clone(), held.clone()), []);
+        let other = Origin::parent(RunId::parent(2));
+        let notice = Fact::notice(Level::Info, "X", "");
+        assert_eq!(stream.pass(other.clone(), notice.clone()), [(other, notice.clone())]);
+        let told = stream.pass(origin.clone(), notice.clone());
+        assert_eq!(told, [(origin.clone(), held), (origin, notice)]);
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(
+            if std::env::var_os("OFFSHOOT_SOAK").is_some() { 20_000 } else { 256 }
+        ))]
+        #[test]
+        fn however_words_are_cut_the_stream_says_the_same(
+            parts in prop::collection::vec(
+                prop_oneof![
+                    Just(SECRET), Just("hush"), Just("-9f8e"), Just("sk-0123456789abcdef"),
+                    Just("sk-"), Just("ta"), Just("Bearer "), Just("0123456789abcdefgh"), Just(" "), Just("词"),
+                    Just("-----BEGIN PRIVATE KEY-----\nMIIE\n-----END PRIVATE KEY-----"),
+                ],
+                0..8,
+            ),
+            cuts in prop::collection::vec(any::<prop::sample::Index>(), 0..12),
+        ) {
+            let text = parts.concat();
+            let mut places: Vec<usize> = cuts.iter().map(|cut| cut.index(text.len() + 1)).collect();
+            places.retain(|place| text.is_char_boundary(*place));
+            places.sort_unstable();
+            let mut pieces = Vec::new();
+            let mut done = 0;
+            for place in places.into_iter().chain([text.len()]) {
+                pieces.push(&text[done..place]);
+                done = place;
+            }
+            let told = streamed(&pieces);
+            prop_assert!(!told.contains(SECRET));
+            prop_assert_eq!(told, redactor().text(&text));
+        }
+    }
+}

@@ -1,0 +1,88 @@
+//! Which file an event belongs into, and how much of it: the layout of a session's folder. Pure; it
+//! refuses to know whether anything can be written.
+//!
+//! ```text
+//! DIR/SESSION/session.jsonl       session and parent events, and each child's start and end
+//! DIR/SESSION/traces/t3.1.jsonl   everything about the first attempt at task t3
+//! ```
+
+use std::borrow::Cow;
+use std::path::{Path, PathBuf};
+
+use crate::domain::context_store::Sensitivity;
+use crate::domain::event::{Event, Fact};
+use crate::domain::ids::{RunId, SessionId};
+
+/// The folder of one session.
+pub fn session_dir(dir: &Path, session: SessionId) -> PathBuf {
+    dir.join(session.to_string())
+}
+
+/// The folder of a session's traces.
+pub fn trace_dir(dir: &Path, session: SessionId) -> PathBuf {
+    session_dir(dir, session).join("traces")
+}
+
+/// A file of a session.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum FileName {
+    /// The session's own.
+    Session,
+    /// One attempt's trace. Built from numbers only, so that it names no other place.
+    Trace(RunId),
+}
+
+impl FileName {
+    /// The path inside the session's folder.
+    pub fn path(&self) -> PathBuf {
+        match self {
+            Self::Session => PathBuf::from("session.jsonl"),
+            Self::Trace(run) => Path::new("traces").join(format!("{run}.jsonl")),
+        }
+    }
+}
+
+/// The files that an event is written to, in that order; none for one that only streams.
+pub fn files(event: &Event) -> Vec<FileName> {
+    if event.fact.is_transient() {
+        return Vec::new();
+    }
+    let Some(trace) = trace_of(event) else { return vec![FileName::Session] };
+    let bounds = matches!(event.fact, Fact::RunStarted { .. } | Fact::RunFinished(_));
+    if bounds { vec![FileName::Session, trace] } else { vec![trace] }
+}
+
+/// The event as the file may hold it: a snippet's text is for the session file alone, and that of a
+/// secret for none.
+pub fn recorded<'a>(event: &'a Event, file: &FileName) -> Cow<'a, Event> {
+    let Fact::ContextAdded { sensitivity, text: Some(_), .. } = &event.fact else {
+        return Cow::Borrowed(event);
+    };
+    if *file == FileName::Session && *sensitivity != Sensitivity::Secret {
+        return Cow::Borrowed(event);
+    }
+    let mut event = event.clone();
+    if let Fact::ContextAdded { text, .. } = &mut event.fact {
+        *text = None;
+    }
+    Cow::Owned(event)
+}
+
+/// True if `event` ends what this file is about.
+pub fn ends(event: &Event, file: &FileName) -> bool {
+    match file {
+        FileName::Trace(_) => matches!(event.fact, Fact::RunFinished(_)),
+        FileName::Session => {
+            matches!(event.fact, Fact::SessionFinished { .. })
+                || (trace_of(event).is_none() && matches!(event.fact, Fact::RunFinished(_)))
+        }
+    }
+}
+
+/// The trace of the child run that the event comes from. A parent's event about a task (queued,
+/// refused) carries the task and no `parent_run`.
+fn trace_of(event: &Event) -> Option<FileName> {
+    let origin = &event.origin;
+    origin.parent_run.as_ref()?;
+    Some(FileName::Trace(RunId::child(origin.task?, origin.attempt?)))
+}

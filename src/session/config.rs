@@ -1,0 +1,81 @@
+//! What a session is made of, as plain parts.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::domain::budget::{Budget, Preset, Totals};
+use crate::domain::event::Level;
+use crate::domain::ids::SessionId;
+use crate::domain::role::{Permission, Role};
+use crate::domain::scope::PathScope;
+use crate::domain::usage::MicroUsd;
+use crate::journal::jsonl::Journal;
+use crate::provider::Provider;
+use crate::tool::toolbox::Toolbox;
+use crate::workspace::Workspace;
+
+/// Tells the time of day.
+pub use crate::agent::host::Clock as ClockFn;
+
+/// A text that the user gave a name.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Pin {
+    /// The key that tasks choose it by.
+    pub name: String,
+    /// The text.
+    pub text: String,
+}
+
+/// What each run of the session may spend.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RunLimits {
+    /// The set that children get their limits from.
+    pub preset: Preset,
+    /// What a parent run gets.
+    pub parent: Budget,
+    /// What its descendants get together.
+    pub totals: Totals,
+    /// What the whole session may cost.
+    pub session_cost: Option<MicroUsd>,
+}
+
+impl RunLimits {
+    /// All of a preset.
+    pub fn of(preset: Preset) -> Self {
+        Self { preset, parent: preset.parent(), totals: preset.totals(), session_cost: None }
+    }
+}
+
+/// What a session is made of.
+pub struct Config {
+    /// Its id.
+    pub id: SessionId,
+    /// Who answers.
+    pub provider: Arc<dyn Provider>,
+    /// All tools there are.
+    pub toolbox: Toolbox,
+    /// The ground.
+    pub workspace: Arc<Workspace>,
+    /// What runs may spend.
+    pub limits: RunLimits,
+    /// What a parent run may do.
+    pub permissions: Vec<Permission>,
+    /// Where.
+    pub paths: Vec<PathScope>,
+    /// How deep runs may go.
+    pub max_depth: u32,
+    /// Roles beside the built-in ones.
+    pub more_roles: Vec<Role>,
+    /// Everything ends this long after the start.
+    pub timeout: Option<Duration>,
+    /// Named texts of the user.
+    pub pins: Vec<Pin>,
+    /// Texts that may never be shown, saved or given away.
+    pub secrets: Vec<String>,
+    /// The session's files.
+    pub journal: Option<Journal>,
+    /// What was found at the start and the user should know.
+    pub notices: Vec<(Level, String, String)>,
+    /// The time of day.
+    pub clock: ClockFn,
+}

@@ -1,0 +1,472 @@
+//! The composition root of a conversation: it owns the history between runs, builds what they share
+//! and carries out commands. It knows no screen; front ends talk to it through two channels.
+
+mod config;
+pub mod setup;
+
+use std::sync::atomic::AtomicU32;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use tokio::sync::mpsc;
+use tokio::task::JoinHandle;
+use tokio::time::Instant;
+
+use crate::agent::briefing;
+use crate::agent::cancel::{CancelScope, LiveTasks};
+use crate::agent::conclude;
+use crate::agent::host::{Host, Inbox, RunTree};
+use crate::agent::run::{Run, RunShared, run_agent};
+use crate::domain::budget::{Budget, Dimension, Limit};
+use crate::domain::command::{BudgetChoice, Command};
+use crate::domain::context_store::{ContextStore, Sensitivity, SnippetKind};
+use crate::domain::contract::{Contract, Root};
+use crate::domain::event::{Event, Fact, Level, Origin, RunFinished};
+use crate::domain::history::History;
+use crate::domain::ids::{RunId, TaskId};
+use crate::domain::ledger::Ledger;
+use crate::domain::report::{By, Ending, Report};
+use crate::domain::role::{OUTPUT_PER_REQUEST, Permission, Role, RoleTable};
+use crate::domain::scope::PathScope;
+use crate::domain::usage::Usage;
+use crate::journal::hub::{Hub, HubOptions, HubTask, subscription};
+use crate::journal::redact::Redactor;
+use crate::provider::ToolChoice;
+use crate::tool::task;
+use crate::tool::toolbox::Toolbox;
+
+pub use config::{ClockFn, Config, Pin, RunLimits};
+
+/// Events that wait for a front end before streamed words are merged.
+const EVENTS_AHEAD: usize = 1_024;
+/// Commands that wait for the session; a person types no faster.
+const COMMANDS_AHEAD: usize = 64;
+/// How long a cancel waits for its event to be taken before it acts all the same.
+const TELL_FIRST: Duration = Duration::from_millis(50);
+
+/// A running conversation.
+pub struct Session {
+    /// What a person asks for. Dropping every sender ends the session.
+    pub commands: mpsc::Sender<Command>,
+    /// What happens.
+    pub events: mpsc::Receiver<Arc<Event>>,
+    /// Ends when the session has ended and its files are written.
+    pub task: JoinHandle<()>,
+}
+
+/// Starts a conversation on the current tokio runtime.
+pub fn start(config: Config) -> Session {
+    let (outlet, events) = subscription(EVENTS_AHEAD);
+    let (commands, inbox) = mpsc::channel(COMMANDS_AHEAD);
+    let task = tokio::spawn(converse(config, outlet, inbox));
+    Session { commands, events, task }
+}
+
+async fn converse(
+    mut config: Config,
+    outlet: mpsc::Sender<Arc<Event>>,
+    mut inbox: mpsc::Receiver<Command>,
+) {
+    let (hub, hub_task) = Hub::start(HubOptions {
+        clock: Arc::clone(&config.clock),
+        journal: config.journal.take(),
+        subscribers: vec![outlet],
+        redactor: Redactor::new(config.secrets.clone()),
+    });
+    let mut conversation = Conversation::open(config, hub).await;
+    let reason = conversation.obey(&mut inbox).await;
+    conversation.close(reason, hub_task).await;
+}
+
+/// A parent run that is going on.
+struct Running {
+    id: RunId,
+    scope: CancelScope,
+    task: JoinHandle<(History, Usage)>,
+}
+
+/// The state between commands.
+struct Conversation {
+    host: Arc<Host>,
+    limits: RunLimits,
+    permissions: Vec<Permission>,
+    paths: Vec<PathScope>,
+    more_roles: Vec<Role>,
+    root: CancelScope,
+    ends_at: Option<Instant>,
+    history: History,
+    typed: Arc<Inbox>,
+    running: Option<Running>,
+    runs: u32,
+    spent: Usage,
+}
+
+/// What the loop woke up for.
+enum Woken {
+    Command(Option<Command>),
+    RunEnded(Result<(History, Usage), tokio::task::JoinError>),
+    TimeIsUp,
+}
+
+impl Conversation {
+    async fn open(config: Config, hub: Hub) -> Self {
+        let identity = config.provider.identity().clone();
+        let mut limits = config.limits;
+        if identity.prices.is_none() {
+            limits.parent = limits.parent.without_cost();
+        }
+        let conversation = Self {
+            limits,
+            permissions: config.permissions,
+            paths: config.paths,
+            more_roles: config.more_roles,
+            root: CancelScope::root(),
+            ends_at: config.timeout.and_then(|after| Instant::now().checked_add(after)),
+            history: History::new(),
+            typed: Arc::default(),
+            running: None,
+            runs: 0,
+            spent: Usage::none(),
+            host: Arc::new(Host {
+                hub,
+                provider: config.provider,
+                toolbox: config.toolbox,
+                workspace: config.workspace,
+                store: Mutex::new(ContextStore::default()),
+                secrets: config.secrets,
+                max_depth: config.max_depth,
+                live: Arc::<LiveTasks>::default(),
+                clock: config.clock,
+                tasks: AtomicU32::new(0),
+            }),
+        };
+        conversation
+            .tell(Fact::SessionStarted {
+                session: config.id,
+                version: env!("CARGO_PKG_VERSION").to_owned(),
+                workspace: conversation.host.workspace.path().display().to_string(),
+                provider: identity.provider,
+                model: identity.model,
+                permission_mode: "read-only".to_owned(),
+                fence: "unfenced".to_owned(),
+                budget: limits.parent,
+            })
+            .await;
+        for (level, code, text) in config.notices {
+            conversation.tell(Fact::notice(level, &code, text)).await;
+        }
+        for pin in config.pins {
+            conversation.pin(pin).await;
+        }
+        conversation
+    }
+
+    async fn tell(&self, fact: Fact) {
+        self.host.emit(&Origin::session(), fact).await;
+    }
+
+    async fn pin(&self, pin: Pin) {
+        let card = self.host.store().put(
+            pin.name,
+            SnippetKind::Pin,
+            "pinned by the user",
+            pin.text.clone(),
+            Sensitivity::Normal,
+        );
+        let fact =
+            Fact::ContextAdded { card, sensitivity: Sensitivity::Normal, text: Some(pin.text) };
+        self.tell(fact).await;
+    }
+
+    /// Carries out commands until the session is to end; returns why.
+    async fn obey(&mut self, inbox: &mut mpsc::Receiver<Command>) -> &'static str {
+        loop {
+            match self.wake(inbox).await {
+                Woken::Command(None) => return "the front end is gone",
+                Woken::Command(Some(Command::Quit)) => return "quit",
+                Woken::Command(Some(command)) => self.carry_out(command).await,
+                Woken::RunEnded(ended) => self.run_ended(ended).await,
+                Woken::TimeIsUp => {
+                    self.ends_at = None;
+                    self.root.fire(Ending::TimedOut);
+                }
+            }
+        }
+    }
+
+    async fn wake(&mut self, inbox: &mut mpsc::Receiver<Command>) -> Woken {
+        let ends_at = self.ends_at;
+        let running = self.running.as_mut();
+        tokio::select! {
+            command = inbox.recv() => Woken::Command(command),
+            ended = async {
+                match running {
+                    Some(running) => (&mut running.task).await,
+                    None => std::future::pending().await,
+                }
+            } => Woken::RunEnded(ended),
+            () = async {
+                match ends_at {
+                    Some(at) => tokio::time::sleep_until(at).await,
+                    None => std::future::pending().await,
+                }
+            } => Woken::TimeIsUp,
+        }
+    }
+
+    async fn carry_out(&mut self, command: Command) {
+        match command {
+            Command::Submit { text } => self.submit(text, ToolChoice::Auto),
+            Command::Delegate { role, text } => {
+                let words = match role {
+                    Some(role) => format!("Delegate this to the role {role} with `task`: {text}"),
+                    None => format!("Delegate this with `task`: {text}"),
+                };
+                self.submit(words, ToolChoice::Named(task::NAME.to_owned()));
+            }
+            Command::CancelTask { task } => self.cancel_task(task).await,
+            Command::CancelRun { run } => self.cancel_run(&run).await,
+            Command::Stop => self.stop().await,
+            Command::SetBudget { budget } => self.set_budget(budget).await,
+            Command::Quit => {}
+        }
+    }
+
+    /// Starts a run, or leaves the words for the next boundary of the one that is going on.
+    fn submit(&mut self, words: String, choice: ToolChoice) {
+        if words.trim().is_empty() {
+            return;
+        }
+        if self.running.is_some() {
+            self.typed.push(words);
+        } else {
+            self.begin(words, choice);
+        }
+    }
+
+    async fn cancel_task(&mut self, task: TaskId) {
+        match self.host.live.get(task) {
+            Some(scope) if scope.ending().is_none() => {
+                self.cancel(&scope, task.to_string()).await;
+            }
+            Some(_) => {}
+            None => {
+                let text = format!("there is no task #{} that could be cancelled", task.0);
+                self.tell(Fact::notice(Level::Info, "NOTHING_TO_CANCEL", text)).await;
+            }
+        }
+    }
+
+    async fn cancel_run(&mut self, run: &RunId) {
+        let task = run.as_str().split('.').next().and_then(|task| task.parse().ok());
+        match (&self.running, task) {
+            (Some(running), _) if running.id == *run => self.stop().await,
+            (_, Some(task)) if run.as_str().starts_with('t') => self.cancel_task(task).await,
+            _ => {
+                let text = format!("there is no run {run} that could be cancelled");
+                self.tell(Fact::notice(Level::Info, "NOTHING_TO_CANCEL", text)).await;
+            }
+        }
+    }
+
+    /// Stops the parent run and everything under it; nothing starts again by itself.
+    async fn stop(&mut self) {
+        let Some(running) = &self.running else {
+            let text = "nothing is running";
+            return self.tell(Fact::notice(Level::Info, "NOTHING_TO_CANCEL", text)).await;
+        };
+        if running.scope.ending().is_some() {
+            return;
+        }
+        let (scope, target) = (running.scope.clone(), running.id.to_string());
+        let unsent = self.typed.drain().len();
+        self.cancel(&scope, target).await;
+        if unsent > 0 {
+            let text = format!("stopped; {unsent} waiting message(s) were not sent");
+            self.tell(Fact::notice(Level::Warning, "UNSENT", text)).await;
+        }
+    }
+
+    /// The event comes first, so that the record reads in the right order; but a cancel never
+    /// waits for a slow reader.
+    async fn cancel(&self, scope: &CancelScope, target: String) {
+        let told = self.tell(Fact::CancelRequested { target, by: By::User });
+        tokio::pin!(told);
+        let in_time = tokio::time::timeout(TELL_FIRST, &mut told).await.is_ok();
+        scope.fire(Ending::Cancelled(By::User));
+        if !in_time {
+            told.await;
+        }
+    }
+
+    async fn set_budget(&mut self, choice: BudgetChoice) {
+        let session_cost = self.limits.session_cost;
+        match choice {
+            BudgetChoice::Preset(preset) => {
+                self.limits = RunLimits { session_cost, ..RunLimits::of(preset) };
+            }
+            BudgetChoice::Turns(turns) => {
+                self.limits.parent[Dimension::Turns] = Limit::Of(turns.max(1));
+            }
+            BudgetChoice::Exact(budget) => self.limits.parent = budget,
+        }
+        if self.host.provider.identity().prices.is_none() {
+            self.limits.parent = self.limits.parent.without_cost();
+        }
+        let turns = match self.limits.parent[Dimension::Turns] {
+            Limit::Of(turns) => turns.to_string(),
+            Limit::Unlimited | Limit::Off => "unlimited".to_owned(),
+        };
+        let text = format!(
+            "the next run gets the budget {} with {turns} turns",
+            self.limits.preset.name()
+        );
+        self.tell(Fact::notice(Level::Info, "BUDGET_SET", text)).await;
+    }
+
+    async fn run_ended(&mut self, ended: Result<(History, Usage), tokio::task::JoinError>) {
+        let stopped = self.running.take().is_some_and(|running| running.scope.ending().is_some());
+        match ended {
+            Ok((history, usage)) => {
+                self.history = history;
+                self.spent += usage;
+            }
+            Err(error) => {
+                self.history = History::new();
+                let text = format!("internal error: the run was lost ({error}); history is empty");
+                self.tell(Fact::notice(Level::Error, "RUN_LOST", text)).await;
+            }
+        }
+        if !stopped && let Some(words) = self.typed.pop() {
+            self.begin(words, ToolChoice::Auto);
+        }
+    }
+
+    fn begin(&mut self, words: String, choice: ToolChoice) {
+        self.runs += 1;
+        let id = RunId::parent(self.runs);
+        let scope = self.root.child();
+        let shared = self.parent_shared(id.clone(), &words, scope.clone());
+        let history = std::mem::take(&mut self.history);
+        let mut run = Run::new(Arc::new(shared), history, Some(Arc::clone(&self.typed)));
+        run.first_choice = choice;
+        let task = tokio::spawn(async move {
+            let ending = answer(&mut run, &words).await;
+            finish(run, ending).await
+        });
+        self.running = Some(Running { id, scope, task });
+    }
+
+    fn parent_shared(&self, id: RunId, words: &str, scope: CancelScope) -> RunShared {
+        let host = Arc::clone(&self.host);
+        let mut roles = RoleTable::built_in(self.limits.preset);
+        self.more_roles.iter().cloned().for_each(|role| roles.insert(role));
+        let identity = host.provider.identity();
+        let permissions = self.permissions.iter().copied().collect();
+        let tools = tools_for(&host.toolbox, &self.permissions);
+        let budget = self.budget();
+        let (ledger, account) = Ledger::new(budget, self.limits.totals);
+        let contract = Contract::root(Root {
+            run: id.clone(),
+            prompt: words.to_owned(),
+            permissions,
+            paths: self.paths.clone(),
+            tools: tools.clone(),
+            budget,
+            output_per_request: OUTPUT_PER_REQUEST,
+            provider: identity.provider.clone(),
+            model: identity.model.clone(),
+            issued_at: (host.clock)(),
+        });
+        RunShared {
+            system: briefing::parent_prompt(&roles).into(),
+            schemas: host.toolbox.schemas(&tools).into(),
+            tree: Arc::new(RunTree::new(ledger, roles)),
+            contract,
+            account,
+            origin: Origin::parent(id),
+            scope,
+            above: None,
+            children: Mutex::default(),
+            began: Instant::now(),
+            host,
+        }
+    }
+
+    /// The next run's limits: what was set, and no more money than the session has left.
+    fn budget(&self) -> Budget {
+        let mut budget = self.limits.parent;
+        if let (Some(limit), Some(spent)) = (self.limits.session_cost, self.spent.cost_usd) {
+            let left = limit.0.saturating_sub(spent.0);
+            budget[Dimension::CostUsd] = match budget[Dimension::CostUsd] {
+                Limit::Of(cost) => Limit::Of(cost.min(left)),
+                Limit::Unlimited | Limit::Off => Limit::Of(left),
+            };
+        }
+        budget
+    }
+
+    async fn close(mut self, reason: &'static str, hub: HubTask) {
+        if let Some(running) = self.running.take() {
+            running.scope.fire(Ending::Cancelled(By::Shutdown));
+            // The run has told all it had to tell when its task ends; what it returns is not needed.
+            drop(running.task.await);
+        }
+        self.tell(Fact::SessionFinished { reason: reason.to_owned() }).await;
+        hub.finish().await;
+    }
+}
+
+/// The tools that these permissions open, `task` last.
+fn tools_for(toolbox: &Toolbox, permissions: &[Permission]) -> Vec<String> {
+    let mut tools: Vec<String> = toolbox
+        .permissions()
+        .into_iter()
+        .filter(|(_, needed)| permissions.contains(needed))
+        .map(|(name, _)| name)
+        .collect();
+    tools.sort_by_key(|name| name == task::NAME);
+    tools
+}
+
+async fn answer(run: &mut Run, words: &str) -> Ending {
+    let shared = Arc::clone(&run.shared);
+    shared
+        .emit(Fact::RunStarted {
+            call: None,
+            role: shared.contract.role().to_owned(),
+            description: None,
+            depth: 0,
+            contract: shared.contract.view(),
+        })
+        .await;
+    match run.hear(words).await {
+        Ok(()) => run_agent(run).await,
+        Err(error) => run.internal(&error),
+    }
+}
+
+async fn finish(run: Run, ending: Ending) -> (History, Usage) {
+    let shared = &run.shared;
+    for child in run.record.unfinished_children() {
+        shared.emit(unfinished_notice(child)).await;
+    }
+    let reply = (!run.record.last_text.is_empty()).then(|| run.record.last_text.clone());
+    let finished = RunFinished { reply, ..conclude::finished(&run, ending) };
+    shared.emit(Fact::RunFinished(Box::new(finished))).await;
+    (run.history, run.record.usage_total)
+}
+
+/// What the model cannot leave out of its answer.
+fn unfinished_notice(child: &Report) -> Fact {
+    let number = child.task_id.map_or_else(String::new, |task| format!("#{} ", task.0));
+    let by = child.by.map_or_else(String::new, |by| match by {
+        By::User => " by you".to_owned(),
+        By::Parent => " by its parent".to_owned(),
+        By::Budget => " by a budget".to_owned(),
+        By::Shutdown => " by shutdown".to_owned(),
+    });
+    let what = child.status.as_str().replace('_', " ");
+    let text = format!("task {number}did not finish ({what}{by}): its result is unconfirmed");
+    Fact::notice(Level::Warning, "UNFINISHED_CHILD", text)
+}

@@ -1,0 +1,169 @@
+//! The tools that a host has, by name. Which of them a run may use is the guard's question.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::Arc;
+
+use crate::domain::message::ToolSchema;
+use crate::domain::role::Permission;
+
+use super::list_files::ListFiles;
+use super::read_file::ReadFile;
+use super::search::Search;
+use super::{Tool, task};
+
+/// A set of tools; cheap to clone.
+#[derive(Clone, Default)]
+pub struct Toolbox {
+    tools: Arc<BTreeMap<String, Arc<dyn Tool>>>,
+}
+
+impl Toolbox {
+    /// The built-in tools: `list_files`, `read_file`, `search`.
+    pub fn standard() -> Self {
+        Self::default()
+            .with(Arc::new(ListFiles::new()))
+            .with(Arc::new(ReadFile::new()))
+            .with(Arc::new(Search::new()))
+    }
+
+    /// With one tool more; a tool of the same name is replaced.
+    #[must_use]
+    pub fn with(mut self, tool: Arc<dyn Tool>) -> Self {
+        let name = tool.spec().name.to_owned();
+        Arc::make_mut(&mut self.tools).insert(name, tool);
+        self
+    }
+
+    /// The tool of this name. `task` is none: the agent answers it.
+    pub fn get(&self, name: &str) -> Option<&Arc<dyn Tool>> {
+        self.tools.get(name)
+    }
+
+    /// What a run needs to hold to call a tool of this name, `task` included; `None` if there is no
+    /// such tool.
+    pub fn permission(&self, name: &str) -> Option<Permission> {
+        if name == task::NAME {
+            return Some(Permission::Delegate);
+        }
+        self.get(name).map(|tool| tool.spec().permission)
+    }
+
+    /// What each tool needs, `task` included.
+    pub fn permissions(&self) -> BTreeMap<String, Permission> {
+        let tools = self.tools.iter().map(|(name, tool)| (name.clone(), tool.spec().permission));
+        tools.chain([(task::NAME.to_owned(), Permission::Delegate)]).collect()
+    }
+
+    /// The tools of these names as a model sees them, in the order of the names; a name without a
+    /// tool is passed over.
+    pub fn schemas(&self, names: &[String]) -> Vec<ToolSchema> {
+        names.iter().filter_map(|name| self.schema(name)).collect()
+    }
+
+    fn schema(&self, name: &str) -> Option<ToolSchema> {
+        if name == task::NAME {
+            return Some(task::schema());
+        }
+        self.get(name).map(|tool| {
+            let spec = tool.spec();
+            ToolSchema {
+                name: spec.name.to_owned(),
+                description: spec.description.to_owned(),
+                parameters: spec.parameters.clone(),
+            }
+        })
+    }
+}
+
+impl fmt::Debug for Toolbox {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_set().entries(self.tools.keys()).finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+
+    use serde_json::{Value, json};
+
+    use super::*;
+    use crate::tool::{ToolContext, ToolFuture, ToolOutput, ToolSpec};
+
+    fn names(names: &[&str]) -> Vec<String> {
+        names.iter().map(|&name| name.to_owned()).collect()
+    }
+
+    fn size(schema: &ToolSchema) -> usize {
+        schema.name.len() + schema.description.len() + schema.parameters.to_string().len()
+    }
+
+    #[test]
+    fn schemas_come_in_the_order_of_the_names() {
+        let schemas =
+            Toolbox::standard().schemas(&names(&["task", "search", "bash", "list_files"]));
+        let order: Vec<_> = schemas.iter().map(|schema| schema.name.as_str()).collect();
+        assert_eq!(order, ["task", "search", "list_files"]);
+    }
+
+    #[test]
+    fn schemas_are_small_closed_and_the_same_every_time() {
+        let all = names(&["list_files", "read_file", "search", "task"]);
+        let schemas = Toolbox::standard().schemas(&all);
+        for schema in &schemas {
+            assert_eq!(schema.parameters["additionalProperties"], json!(false));
+            assert!(!schema.description.is_empty());
+            let most = if schema.name == task::NAME { 2_600 } else { 700 };
+            assert!(size(schema) <= most, "{} has {} characters", schema.name, size(schema));
+        }
+        let text = |schemas: &[ToolSchema]| {
+            schemas.iter().map(|schema| schema.parameters.to_string()).collect::<String>()
+        };
+        assert_eq!(text(&schemas), text(&Toolbox::standard().schemas(&all)));
+    }
+
+    #[test]
+    fn permissions_name_every_tool_and_task() {
+        let right = [
+            ("list_files", Permission::Read),
+            ("read_file", Permission::Read),
+            ("search", Permission::Read),
+            ("task", Permission::Delegate),
+        ];
+        let right = right.map(|(name, permission)| (name.to_owned(), permission));
+        assert_eq!(Toolbox::standard().permissions(), BTreeMap::from(right));
+        assert_eq!(Toolbox::standard().permission("bash"), None);
+    }
+
+    struct Stand {
+        spec: ToolSpec,
+    }
+
+    impl Tool for Stand {
+        fn spec(&self) -> &ToolSpec {
+            &self.spec
+        }
+
+        fn run(&self, _: Value, _: ToolContext) -> ToolFuture {
+            Box::pin(async { ToolOutput::error("stands only") })
+        }
+    }
+
+    #[test]
+    fn a_tool_of_a_host_joins_and_replaces_one_of_the_same_name() {
+        let stand = |name| {
+            let (description, parameters) = ("", json!({}));
+            let (permission, read_only) = (Permission::Write, false);
+            Arc::new(Stand {
+                spec: ToolSpec { name, description, parameters, permission, read_only },
+            })
+        };
+        let before = Toolbox::standard();
+        let after = before.clone().with(stand("write_file")).with(stand("search"));
+        assert_eq!(after.permission("write_file"), Some(Permission::Write));
+        assert_eq!(after.permission("search"), Some(Permission::Write));
+        assert_eq!(after.permissions().len(), 5);
+        assert!(before.get("write_file").is_none());
+    }
+}

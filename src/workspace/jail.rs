@@ -1,0 +1,203 @@
+//! The jail: the only way from a path to an open file or folder.
+//!
+//! A scope's own directory is opened name by name without following links and is the jail of
+//! everything in that scope; the rest of the path is resolved beneath it. So a link is followed as
+//! far as the scope reaches and no further, and one that leads out of the scope is refused even if
+//! it stays in the workspace. A link with an absolute target always leads out. What is found is
+//! examined before it is opened and again on the open handle, and opening never waits: a pipe, a
+//! socket or a device is named, never read.
+
+use std::io;
+use std::path::Path;
+
+use cap_fs_ext::{DirExt as _, FollowSymlinks, OpenOptionsFollowExt as _, OpenOptionsSyncExt as _};
+use cap_std::fs::{Dir, OpenOptions, OpenOptionsExt as _};
+use rustix::fs::OFlags;
+use rustix::io::Errno;
+
+use crate::domain::scope::PathScope;
+
+use super::Workspace;
+use super::entry::Kind;
+use super::path::{PathError, printable};
+use super::scope::{self, Reach};
+
+/// Why a path was not opened. No text of it depends on anything outside of the run's scopes.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum JailError {
+    /// The text is no path of the workspace.
+    #[error(transparent)]
+    Path(#[from] PathError),
+    /// In the workspace, perhaps, but not for this run.
+    #[error("`{path}` is outside of what this run may see, which is: {scopes}")]
+    OutOfScope {
+        /// What was asked for.
+        path: String,
+        /// What may be.
+        scopes: String,
+    },
+    /// Nothing of that name.
+    #[error("there is no `{0}`; list_files shows what there is")]
+    Missing(String),
+    /// A link that leads out.
+    #[error(
+        "`{0}` leads through a symbolic link out of what this run may see; name the real path if \
+         it lies inside"
+    )]
+    Escapes(String),
+    /// Links that lead to each other.
+    #[error("`{0}` leads through symbolic links that go round in circles")]
+    Loop(String),
+    /// A file where a folder was needed.
+    #[error("`{0}` goes through something that is not a folder")]
+    NotAFolder(String),
+    /// The user who runs this program may not read it.
+    #[error("permission to read `{0}` is denied by the system")]
+    Denied(String),
+    /// Too long a name for the file system.
+    #[error("`{0}` has a name that is too long for the file system")]
+    NameTooLong(String),
+    /// Anything else.
+    #[error("cannot open `{path}`: {detail}")]
+    Io {
+        /// What was asked for.
+        path: String,
+        /// What the system said.
+        detail: String,
+    },
+}
+
+/// What a path led to.
+#[derive(Debug)]
+pub enum Opened {
+    /// A regular file, open for reading.
+    File {
+        /// The handle.
+        file: std::fs::File,
+        /// Its size when it was opened.
+        bytes: u64,
+    },
+    /// A folder.
+    Folder(Dir),
+    /// Something that is not read.
+    Special(Kind),
+}
+
+impl Workspace {
+    /// Opens a normalised path for reading, within `scopes`.
+    pub fn open_within(&self, scopes: &[PathScope], path: &str) -> Result<Opened, JailError> {
+        let cell = self.cell(scopes, path)?;
+        cell.open().map_err(|error| explain(&error, path))
+    }
+
+    /// What a normalised path leads to, links followed, and its size in bytes; opens nothing.
+    pub fn examine(&self, scopes: &[PathScope], path: &str) -> Result<(Kind, u64), JailError> {
+        let cell = self.cell(scopes, path)?;
+        cell.examine().map_err(|error| explain(&error, path))
+    }
+
+    fn cell(&self, scopes: &[PathScope], path: &str) -> Result<Cell, JailError> {
+        let Reach::Inside(scope) = scope::reach(scopes, path) else {
+            return Err(JailError::OutOfScope {
+                path: printable(path),
+                scopes: scope::in_words(scopes),
+            });
+        };
+        let names: Vec<&str> = super::path::components(path).collect();
+        let depth = scope.components().len();
+        let at_scope_itself = names.len() == depth && depth > 0;
+        let jail_depth = if at_scope_itself { depth - 1 } else { depth };
+        let mut jail = self.root.try_clone().map_err(|error| explain(&error, path))?;
+        for (index, name) in names.iter().take(jail_depth).enumerate() {
+            jail = descend(&jail, name)
+                .map_err(|error| explain(&error, &scope::prefix(scope, index + 1)))?;
+        }
+        let rest = names.get(jail_depth..).unwrap_or_default().join("/");
+        let rest = if rest.is_empty() { ".".to_owned() } else { rest };
+        Ok(Cell { jail, rest, follow: !at_scope_itself })
+    }
+
+    /// The handle of the root, for readings that the host makes for itself.
+    pub(super) fn root(&self) -> &Dir {
+        &self.root
+    }
+}
+
+/// A folder and a path that is resolved beneath it.
+struct Cell {
+    jail: Dir,
+    rest: String,
+    /// False where the path is the scope itself: a scope that is a link would hand out what the
+    /// link leads to.
+    follow: bool,
+}
+
+impl Cell {
+    fn examine(&self) -> io::Result<(Kind, u64)> {
+        let metadata = if self.follow {
+            self.jail.metadata(&self.rest)?
+        } else {
+            self.jail.symlink_metadata(&self.rest)?
+        };
+        match Kind::of(&metadata) {
+            Kind::Link => Err(escape()),
+            kind => Ok((kind, metadata.len())),
+        }
+    }
+
+    fn open(&self) -> io::Result<Opened> {
+        match self.examine()?.0 {
+            Kind::File | Kind::Folder => open_for_reading(&self.jail, &self.rest, self.follow),
+            kind @ (Kind::Link | Kind::Fifo | Kind::Socket | Kind::Device | Kind::Unknown) => {
+                Ok(Opened::Special(kind))
+            }
+        }
+    }
+}
+
+/// Opens `path` beneath `dir` without ever waiting, and looks again at what was opened.
+pub fn open_for_reading(dir: &Dir, path: impl AsRef<Path>, follow: bool) -> io::Result<Opened> {
+    let mut options = OpenOptions::new();
+    options
+        .read(true)
+        .nonblock(true)
+        .follow(if follow { FollowSymlinks::Yes } else { FollowSymlinks::No })
+        .custom_flags(OFlags::NOCTTY.bits().cast_signed());
+    let file = dir.open_with(path, &options)?;
+    let metadata = file.metadata()?;
+    Ok(match Kind::of(&metadata) {
+        Kind::File => Opened::File { bytes: metadata.len(), file: file.into_std() },
+        Kind::Folder => Opened::Folder(Dir::from_std_file(file.into_std())),
+        kind @ (Kind::Link | Kind::Fifo | Kind::Socket | Kind::Device | Kind::Unknown) => {
+            Opened::Special(kind)
+        }
+    })
+}
+
+/// One name further down, not through a link.
+fn descend(dir: &Dir, name: &str) -> io::Result<Dir> {
+    dir.open_dir_nofollow(name).map_err(|error| {
+        let is_link = dir.symlink_metadata(name).is_ok_and(|found| found.is_symlink());
+        if is_link { escape() } else { error }
+    })
+}
+
+fn escape() -> io::Error {
+    Errno::XDEV.into()
+}
+
+/// The system's word for a failure, in ours.
+pub(super) fn explain(error: &io::Error, path: &str) -> JailError {
+    let path = printable(path);
+    match Errno::from_io_error(error) {
+        Some(Errno::NOENT) => JailError::Missing(path),
+        Some(Errno::XDEV) => JailError::Escapes(path),
+        Some(Errno::LOOP) => JailError::Loop(path),
+        Some(Errno::NOTDIR) => JailError::NotAFolder(path),
+        Some(Errno::ACCESS) => JailError::Denied(path),
+        Some(Errno::NAMETOOLONG) => JailError::NameTooLong(path),
+        // cap-std has no errno for a path that leads out of the handle.
+        None if error.kind() == io::ErrorKind::PermissionDenied => JailError::Escapes(path),
+        _ => JailError::Io { path, detail: error.to_string() },
+    }
+}
