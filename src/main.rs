@@ -7,6 +7,7 @@ use offshoot::cli::{self, Language, OutputFormat, Parsed};
 use offshoot::domain::command::Command;
 use offshoot::domain::exit::Exit;
 use offshoot::headless::{self, Format, Headless};
+use offshoot::journal::trace::trace_dir;
 use offshoot::session::{self, Session, setup};
 use offshoot::settings::{Front, Settings, Surroundings};
 use offshoot::ui::{self, UiError};
@@ -63,7 +64,7 @@ fn run(settings: Settings) -> Exit {
 }
 
 async fn converse(settings: Settings, config: session::Config) -> Exit {
-    let trace_dir = settings.sessions.as_ref().map(|folder| folder.join(config.id.to_string()));
+    let trace_dir = settings.sessions.as_deref().map(|folder| trace_dir(folder, config.id));
     let header = header(&config);
     let Session { commands, events, task } = session::start(config);
     let exit = match settings.front {

@@ -18,7 +18,6 @@ pub mod layout;
 pub mod msg;
 pub mod overlay;
 pub mod paint;
-pub use crate::sanitize;
 pub mod screen;
 pub mod scroll;
 pub mod slash;
@@ -290,10 +289,17 @@ impl App {
     fn perform(&mut self, effect: Effect) -> Result<(), UiError> {
         match effect {
             Effect::Send(command) => self.outbox.push_back(command),
-            Effect::Repaint => self.terminal.clear().map_err(UiError::Terminal)?,
+            Effect::Repaint => self.repaint()?,
             Effect::Quit => self.leave(),
         }
         Ok(())
+    }
+
+    /// Clears the terminal, so that the next frame is drawn whole. `Terminal::clear` would ask the
+    /// terminal where its cursor is, and the answer would go to the task that reads the keys.
+    fn repaint(&mut self) -> Result<(), UiError> {
+        let area = self.terminal.size().map_err(UiError::Terminal)?;
+        self.terminal.resize(area.into()).map_err(UiError::Terminal)
     }
 
     fn leave(&mut self) {

@@ -8,7 +8,7 @@ use std::ops::Range;
 use ratatui::buffer::CellWidth;
 use unicode_segmentation::UnicodeSegmentation;
 
-use super::sanitize;
+use crate::sanitize;
 
 /// Cells that a grapheme or a clean text takes.
 pub fn cells(clean: &str) -> usize {

@@ -7,6 +7,7 @@ use ratatui::layout::Rect;
 use crate::domain::budget::{Dimension, Limit};
 use crate::domain::event::{ContractView, Receipt, Share, Timestamp};
 use crate::domain::report::Report;
+use crate::sanitize;
 use crate::story::{Call, Gauge, Node, Run, Story};
 
 use super::super::lang::Lang;
@@ -47,7 +48,7 @@ pub fn draw(story: &Story, screen: &Screen, overlay: &Overlay, buffer: &mut Buff
 fn page_row(row: &PageRow<'_>) -> Row {
     let mut left = vec![piece(" ", Tone::Plain)];
     if row.indent > 0 {
-        let label = wrap::ellipsis(&super::super::sanitize::line(row.label), row.indent - 1);
+        let label = wrap::ellipsis(&sanitize::line(row.label), row.indent - 1);
         let blank = " ".repeat(row.indent - wrap::cells(&label));
         left.push(piece(format!("{label}{blank}"), Tone::Child));
     }
@@ -95,7 +96,7 @@ fn title(story: &Story, page: Page, lang: Lang) -> String {
         }
         Page::Child(node) => of_node(story.delegations().get(node)),
     };
-    super::super::sanitize::line(&title).into_owned()
+    sanitize::line(&title).into_owned()
 }
 
 /// A call's input and output in full.

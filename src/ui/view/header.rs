@@ -2,6 +2,7 @@
 
 use ratatui::buffer::Buffer;
 
+use crate::sanitize;
 use crate::story::Story;
 
 use super::super::layout::{Areas, Shape};
@@ -54,16 +55,16 @@ fn bare_facts(story: &Story, screen: &Screen) -> Vec<(&'static str, String)> {
 }
 
 fn place(screen: &Screen) -> String {
-    let workspace = super::super::sanitize::line(&screen.header.workspace).into_owned();
+    let workspace = sanitize::line(&screen.header.workspace).into_owned();
     match &screen.header.branch {
-        Some(branch) => format!("{workspace} ({})", super::super::sanitize::line(branch)),
+        Some(branch) => format!("{workspace} ({})", sanitize::line(branch)),
         None => workspace,
     }
 }
 
 fn facts(story: &Story, screen: &Screen) -> Vec<(&'static str, String)> {
     let lang = screen.lang;
-    let clean = |text: &str| super::super::sanitize::line(text).into_owned();
+    let clean = |text: &str| sanitize::line(text).into_owned();
     let model = if screen.header.language_model {
         clean(&screen.header.model)
     } else {
