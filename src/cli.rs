@@ -373,5 +373,4 @@ impl Later {
 }
 
 #[cfg(test)]
-#[path = "cli_tests.rs"]
 mod tests;

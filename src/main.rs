@@ -3,12 +3,14 @@
 use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;
 
-use offshoot::cli::{self, OutputFormat, Parsed};
+use offshoot::cli::{self, Language, OutputFormat, Parsed};
 use offshoot::domain::command::Command;
 use offshoot::domain::exit::Exit;
 use offshoot::headless::{self, Format, Headless};
+use offshoot::journal::trace::trace_dir;
 use offshoot::session::{self, Session, setup};
 use offshoot::settings::{Front, Settings, Surroundings};
+use offshoot::ui::{self, UiError};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::mpsc;
 
@@ -44,6 +46,11 @@ fn prepare() -> Result<Option<Settings>, Exit> {
 
 fn run(settings: Settings) -> Exit {
     let json = matches!(settings.front, Front::Run { format: OutputFormat::Json, .. });
+    if matches!(settings.front, Front::Screen { .. })
+        && let Err(error) = ui::check()
+    {
+        return fail(false, screen_exit(&error), &error.to_string());
+    }
     let config = match setup::config(&settings) {
         Ok(config) => config,
         Err(error) => return fail(json, error.exit(), &error.to_string()),
@@ -57,11 +64,11 @@ fn run(settings: Settings) -> Exit {
 }
 
 async fn converse(settings: Settings, config: session::Config) -> Exit {
-    let trace_dir = settings.sessions.as_ref().map(|folder| folder.join(config.id.to_string()));
-    let session = session::start(config);
-    match settings.front {
+    let trace_dir = settings.sessions.as_deref().map(|folder| trace_dir(folder, config.id));
+    let header = header(&config);
+    let Session { commands, events, task } = session::start(config);
+    let exit = match settings.front {
         Front::Run { prompt, format, quiet, no_children } => {
-            let Session { commands, events, task } = session;
             stop_on_signals(commands.clone());
             let outcome = headless::run(Headless {
                 events,
@@ -80,11 +87,50 @@ async fn converse(settings: Settings, config: session::Config) -> Exit {
                 err: io::stderr(),
             })
             .await;
-            // The session's task ends by itself; an error means it panicked, which was told.
-            let _ = task.await;
             outcome.exit
         }
-        Front::Screen { .. } => fail(false, Exit::Usage, "the screen is not merged yet"),
+        Front::Screen { prompt } => {
+            let front = ui::Front {
+                events,
+                commands,
+                first_message: prompt,
+                lang: match settings.lang {
+                    Language::En => ui::Lang::En,
+                    Language::Zh => ui::Lang::Zh,
+                },
+                colour: settings.color,
+                header,
+            };
+            match ui::run(front).await {
+                Ok(()) => Exit::Completed,
+                Err(error) => fail(false, screen_exit(&error), &error.to_string()),
+            }
+        }
+    };
+    // The front end let go of its channels, so the session ends by itself and writes its files; an
+    // error means that its task panicked, which was told.
+    let _ = task.await;
+    exit
+}
+
+/// What the screen's header shows and no event tells.
+fn header(config: &session::Config) -> ui::HeaderFacts {
+    let identity = config.provider.identity();
+    ui::HeaderFacts {
+        workspace: config.workspace.display_name(),
+        branch: config.workspace.branch(),
+        model: identity.model.clone(),
+        mode: "read-only".to_owned(),
+        fence: None,
+        context_window: None,
+        language_model: identity.is_language_model,
+    }
+}
+
+fn screen_exit(error: &UiError) -> Exit {
+    match error {
+        UiError::NoTerminal | UiError::DumbTerminal => Exit::Usage,
+        UiError::Terminal(_) | UiError::SessionLost => Exit::Failed,
     }
 }
 

@@ -1,246 +1,256 @@
-//! The one choke point for text from outside on its way to a terminal. It knows characters and
-//! escape sequences, and refuses to know who shows the text or where it came from.
+//! The one choke point: every text from a model, a tool, a file, a server or a paste becomes
+//! harmless here before it is measured or painted. It knows nothing of where a text comes from.
 //!
-//! Escape sequences are taken out whole, so that coloured output stays readable. Every other
-//! control character, and what reorders or hides text without being seen, becomes `U+FFFD`, so
-//! that a reader can tell that something was there. Both functions take time linear in the text.
+//! What could drive a terminal or deceive a reader is shown as a visible stand-in of known width,
+//! or dropped where it is invisible anyway. Applying it twice changes nothing more.
 
 use std::borrow::Cow;
 
-/// Spaces that stand for a tab.
-const TAB: &str = "    ";
+/// A tab becomes this; tab stops would need the column, which wrapping changes.
+pub const TAB: &str = "    ";
+/// Stands for what reorders or hides text, and for C1 controls.
+const STAND_IN: char = '\u{FFFD}';
+/// Stands for a line separator inside a line.
+const LINE_MARK: char = '↵';
+/// More zero-width marks than this on one character are dropped: no script needs them, and a
+/// terminal would have to store them all in one cell.
+const MAX_MARKS: usize = 8;
 
-/// Text of several lines: line feeds stay (CR LF and a lone CR become one), tabs become four
-/// spaces. Borrows what is clean already.
-pub fn block(text: &str) -> Cow<'_, str> {
-    clean(text, Shape::Block)
-}
-
-/// Text for one row: as [`block`], with each line feed and tab as one space.
-pub fn line(text: &str) -> Cow<'_, str> {
-    clean(text, Shape::Line)
-}
-
-/// JSON text with the same meaning and without a character that this module would touch: inside a
-/// string they are written as escapes, and outside of strings there are none.
-pub fn json(text: &str) -> Cow<'_, str> {
-    if !text.chars().any(needs_work) {
-        return Cow::Borrowed(text);
+/// A text of several lines: `\n` and CRLF stay line ends.
+pub fn block(source: &str) -> Cow<'_, str> {
+    if is_clean(source, true) {
+        return Cow::Borrowed(source);
     }
-    let mut escaped = String::with_capacity(text.len() + 64);
-    for c in text.chars() {
-        if needs_work(c) {
+    let mut clean = String::with_capacity(source.len());
+    append(&mut clean, source);
+    Cow::Owned(clean)
+}
+
+/// A text that has to stay on one line: its line ends become marks.
+pub fn line(source: &str) -> Cow<'_, str> {
+    if is_clean(source, false) {
+        return Cow::Borrowed(source);
+    }
+    let mut clean = String::with_capacity(source.len());
+    append(&mut clean, source);
+    Cow::Owned(clean.replace('\n', "↵"))
+}
+
+/// JSON text with the same meaning and with every character that this module would replace or drop
+/// written as an escape: there are none outside of strings.
+pub fn json(source: &str) -> Cow<'_, str> {
+    let harmful = |c: char| matches!(kind(c), Kind::Control | Kind::Hidden);
+    if !source.chars().any(harmful) {
+        return Cow::Borrowed(source);
+    }
+    let mut clean = String::with_capacity(source.len() + 64);
+    for c in source.chars() {
+        if harmful(c) {
             for unit in c.encode_utf16(&mut [0; 2]) {
                 let digit = |shift: u16| char::from_digit(u32::from(*unit >> shift & 0xf), 16);
-                escaped.push_str("\\u");
-                escaped.extend([12, 8, 4, 0].into_iter().filter_map(digit));
+                clean.push_str("\\u");
+                clean.extend([12, 8, 4, 0].into_iter().filter_map(digit));
             }
         } else {
-            escaped.push(c);
+            clean.push(c);
         }
     }
-    Cow::Owned(escaped)
+    Cow::Owned(clean)
 }
 
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Shape {
-    Block,
-    Line,
-}
-
-fn clean(text: &str, shape: Shape) -> Cow<'_, str> {
-    let stays = |c: char| !needs_work(c) && (c != '\n' || shape == Shape::Block);
-    if text.chars().all(stays) {
-        return Cow::Borrowed(text);
-    }
-    let mut scanner = Scanner { rest: text, end_of_string: None };
-    let mut cleaned = String::with_capacity(text.len());
-    while let Some(c) = scanner.next() {
-        match (c, shape) {
-            ('\u{1b}', _) => scanner.skip_escape(),
-            ('\u{9b}', _) => scanner.skip_parameters(),
-            ('\u{90}' | '\u{98}' | '\u{9d}'..='\u{9f}', _) => scanner.skip_string(),
-            ('\r', _) if scanner.rest.starts_with('\n') => {}
-            ('\n' | '\r', Shape::Block) => cleaned.push('\n'),
-            ('\t', Shape::Block) => cleaned.push_str(TAB),
-            ('\n' | '\r' | '\t', Shape::Line) => cleaned.push(' '),
-            (c, _) if needs_work(c) => cleaned.push(char::REPLACEMENT_CHARACTER),
-            (c, _) => cleaned.push(c),
+/// Adds a piece to a clean text, as if both had been cleaned together, except that a CRLF must not
+/// be split between them.
+pub fn append(clean: &mut String, piece: &str) {
+    let mut marks = trailing_marks(clean);
+    let mut rest = piece.chars().peekable();
+    while let Some(c) = rest.next() {
+        if c == '\r' && rest.peek() == Some(&'\n') {
+            continue;
         }
-    }
-    Cow::Owned(cleaned)
-}
-
-/// Controls of both sets, and characters that reorder, split or hide text. The joiners inside
-/// emoji and scripts (`U+200C`, `U+200D`) and variation selectors are none of these.
-fn needs_work(c: char) -> bool {
-    (c.is_control() && c != '\n')
-        || matches!(c,
-            '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}' | '\u{200e}' | '\u{200f}'
-            | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}'
-            | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
-}
-
-struct Scanner<'a> {
-    rest: &'a str,
-    /// Bytes of text left where the next end of a control string begins: found once, so that many
-    /// openings without an end cost no more than one.
-    end_of_string: Option<usize>,
-}
-
-impl Scanner<'_> {
-    fn next(&mut self) -> Option<char> {
-        let c = self.rest.chars().next()?;
-        self.rest = &self.rest[c.len_utf8()..];
-        Some(c)
-    }
-
-    fn skip_while(&mut self, takes: impl Fn(char) -> bool) {
-        self.rest = self.rest.trim_start_matches(takes);
-    }
-
-    fn skip_one(&mut self, takes: impl Fn(char) -> bool) {
-        if self.rest.starts_with(takes) {
-            self.next();
-        }
-    }
-
-    /// What follows an ESC.
-    fn skip_escape(&mut self) {
-        match self.rest.chars().next() {
-            Some('[') => {
-                self.next();
-                self.skip_parameters();
+        match kind(c) {
+            Kind::Plain => {
+                clean.push(c);
+                marks = 0;
             }
-            Some(']' | 'P' | '_' | '^' | 'X') => {
-                self.next();
-                self.skip_string();
+            Kind::Tab => {
+                clean.push_str(TAB);
+                marks = 0;
             }
-            _ => {
-                self.skip_while(|c| matches!(c, ' '..='/'));
-                self.skip_one(|c| matches!(c, '0'..='~'));
+            Kind::Control => {
+                clean.push(stand_in(c));
+                marks = 0;
+            }
+            Kind::Hidden => {}
+            Kind::Joiner => {
+                let before = clean.chars().next_back();
+                let joins = before.is_some_and(|before| !before.is_ascii());
+                if joins && rest.peek().is_some_and(|next| !next.is_ascii()) && marks < MAX_MARKS {
+                    clean.push(c);
+                    marks += 1;
+                }
+            }
+            Kind::Mark => {
+                if marks < MAX_MARKS {
+                    clean.push(c);
+                    marks += 1;
+                }
             }
         }
     }
+}
 
-    /// What follows a CSI: parameters, intermediates, one final character.
-    fn skip_parameters(&mut self) {
-        self.skip_while(|c| matches!(c, '0'..='?'));
-        self.skip_while(|c| matches!(c, ' '..='/'));
-        self.skip_one(|c| matches!(c, '@'..='~'));
+/// True for what an input may hold: line ends, tabs and everything that can be seen or that shapes
+/// what can be seen.
+pub fn may_be_typed(c: char) -> bool {
+    match kind(c) {
+        Kind::Plain | Kind::Tab | Kind::Joiner | Kind::Mark => true,
+        Kind::Control | Kind::Hidden => false,
     }
+}
 
-    /// A title, link or device string up to its end on the same line. One that does not end there
-    /// hides nothing: its words stay visible.
-    fn skip_string(&mut self) {
-        let known = self.end_of_string.filter(|left| *left <= self.rest.len());
-        let left = known.unwrap_or_else(|| self.find_end_of_string());
-        self.end_of_string = Some(left);
-        let ending = &self.rest[self.rest.len() - left..];
-        match ending.chars().next() {
-            Some(c @ ('\u{7}' | '\u{9c}')) => self.rest = &ending[c.len_utf8()..],
-            Some('\u{1b}') => self.rest = &ending[2..],
-            Some(_) | None => {}
+/// True if a text may not be cut right before its last characters, because what follows could
+/// change what they become.
+pub fn is_provisional(c: char) -> bool {
+    c == '\r' || matches!(kind(c), Kind::Joiner | Kind::Mark)
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Plain,
+    Tab,
+    /// Shown as a stand-in.
+    Control,
+    /// Invisible, and dropped.
+    Hidden,
+    /// Joins emoji; invisible elsewhere.
+    Joiner,
+    /// A combining mark: no width of its own.
+    Mark,
+}
+
+fn kind(c: char) -> Kind {
+    match c {
+        '\n' | ' '..='~' => Kind::Plain,
+        '\t' => Kind::Tab,
+        '\u{200D}' => Kind::Joiner,
+        // Zero-width space and non-joiner, marks of direction, soft hyphen, word joiner and the
+        // invisible operators after it, byte order mark, Hangul and Khmer fillers, the tag
+        // characters (ASCII in disguise).
+        '\u{AD}'
+        | '\u{200B}'
+        | '\u{200C}'
+        | '\u{200E}'
+        | '\u{200F}'
+        | '\u{2060}'..='\u{2064}'
+        | '\u{206A}'..='\u{206F}'
+        | '\u{FEFF}'
+        | '\u{61C}'
+        | '\u{115F}'
+        | '\u{17B4}'
+        | '\u{17B5}'
+        | '\u{180E}'
+        | '\u{3164}'
+        | '\u{FFA0}'
+        | '\u{FFF9}'..='\u{FFFB}'
+        | '\u{E0000}'..='\u{E0FFF}' => Kind::Hidden,
+        // Overrides, embeddings and isolates reorder what is around them; the separators break
+        // lines in some terminals.
+        '\u{202A}'..='\u{202E}' | '\u{2066}'..='\u{2069}' | '\u{2028}' | '\u{2029}' => {
+            Kind::Control
         }
+        c if c.is_control() => Kind::Control,
+        c if unicode_width::UnicodeWidthChar::width(c) == Some(0) => Kind::Mark,
+        _ => Kind::Plain,
     }
+}
 
-    fn find_end_of_string(&self) -> usize {
-        let ends = |(at, c): (usize, char)| match c {
-            '\u{7}' | '\u{9c}' | '\n' => Some(at),
-            '\u{1b}' if self.rest[at + 1..].starts_with('\\') => Some(at),
-            _ => None,
-        };
-        self.rest.len() - self.rest.char_indices().find_map(ends).unwrap_or(self.rest.len())
+fn stand_in(c: char) -> char {
+    match c {
+        '\u{2028}' | '\u{2029}' => LINE_MARK,
+        '\u{7F}' => '␡',
+        // The control pictures are in the order of the controls.
+        c if c < ' ' => char::from_u32(0x2400 + u32::from(c)).unwrap_or(STAND_IN),
+        _ => STAND_IN,
     }
+}
+
+fn trailing_marks(clean: &str) -> usize {
+    let is_mark = |c: &char| matches!(kind(*c), Kind::Mark | Kind::Joiner);
+    clean.chars().rev().take(MAX_MARKS).take_while(is_mark).count()
+}
+
+/// The quick answer for almost every text: printable ASCII or plain wide characters.
+fn is_clean(source: &str, lines: bool) -> bool {
+    source.chars().all(|c| kind(c) == Kind::Plain && (lines || c != '\n'))
 }
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used, reason = "tests")]
-
+    use super::*;
     use proptest::prelude::*;
 
-    use super::*;
-
     #[test]
-    fn clean_text_is_borrowed() {
-        assert!(matches!(block("两行\nand an emoji 👩‍👩‍👧"), Cow::Borrowed(_)));
-        assert!(matches!(line("one row"), Cow::Borrowed(_)));
-    }
-
-    #[test]
-    fn sequences_go_and_their_words_stay() {
-        let cases = [
-            ("\u{1b}[1;31mred\u{1b}[0m", "red"),
-            ("\u{9b}31mred", "red"),
-            ("\u{1b}]0;title\u{7}after", "after"),
-            ("\u{1b}]8;;http://x\u{1b}\\link\u{1b}]8;;\u{1b}\\", "link"),
-            ("\u{1b}Pq#0;2;0\u{1b}\\after", "after"),
-            ("\u{1b}(Bplain", "plain"),
-            ("\u{1b}cplain", "plain"),
-            ("cut\u{1b}", "cut"),
-            ("cut\u{1b}[12", "cut"),
-            ("\u{1b}[中", "中"),
+    fn controls_become_pictures_and_line_ends_stay() {
+        let table = [
+            ("\u{1b}[2J", "␛[2J"),
+            ("\u{1b}]0;pwn\u{7}", "␛]0;pwn␇"),
+            ("real\rfake", "real␍fake"),
+            ("a\r\nb\nc", "a\nb\nc"),
+            ("a\u{0}b\u{7f}", "a␀b␡"),
+            ("\u{9b}2J", "\u{FFFD}2J"),
+            ("a\u{202e}b\u{2066}c", "a\u{FFFD}b\u{FFFD}c"),
+            ("ad\u{200b}min\u{200d}", "admin"),
+            ("a\tb", "a    b"),
+            ("a\u{2028}b", "a↵b"),
+            ("👨‍👩‍👧‍👦 ❤️ 👍🏽", "👨‍👩‍👧‍👦 ❤️ 👍🏽"),
+            ("子代理", "子代理"),
         ];
-        for (dirty, expected) in cases {
-            assert_eq!(block(dirty), expected, "{dirty:?}");
+        for (source, clean) in table {
+            assert_eq!(block(source), clean, "{source:?}");
         }
-    }
-
-    #[test]
-    fn a_control_string_without_an_end_hides_nothing() {
-        assert_eq!(block("\u{1b}]0;rm -rf /\nnext\u{7}"), "0;rm -rf /\nnext\u{fffd}");
-        assert_eq!(block("\u{9d}a\u{9d}b\u{7}c"), "c");
-    }
-
-    #[test]
-    fn breaks_and_tabs_keep_their_meaning() {
-        assert_eq!(block("a\r\nb\rc\td"), "a\nb\nc    d");
-        assert_eq!(line("a\r\nb\rc\td\n"), "a b c d ");
-    }
-
-    #[test]
-    fn hidden_and_reordering_characters_are_seen() {
-        assert_eq!(
-            block("a\u{202e}b\u{0}c\u{200b}d\u{7f}"),
-            "a\u{fffd}b\u{fffd}c\u{fffd}d\u{fffd}"
-        );
+        assert_eq!(line("a\r\nb\nc"), "a↵b↵c");
     }
 
     #[test]
     fn json_keeps_its_meaning() {
-        let value = serde_json::json!({ "text": "a\u{9b}31m\u{202e}b\u{e0041}" });
-        let written = serde_json::to_string(&value).unwrap();
+        let value = serde_json::json!({ "text": "a\u{9b}31m\u{202e}b\u{e0041}词" });
+        let written = value.to_string();
         let escaped = json(&written);
-        assert!(escaped.is_ascii(), "{escaped}");
-        assert_eq!(serde_json::from_str::<serde_json::Value>(&escaped).unwrap(), value);
+        assert_eq!(escaped, r#"{"text":"a\u009b31m\u202eb\udb40\udc41词"}"#);
+        assert_eq!(serde_json::from_str::<serde_json::Value>(&escaped).ok(), Some(value));
     }
 
     #[test]
-    fn many_openings_without_an_end_stay_linear() {
-        let dirty = "\u{1b}]".repeat(200_000);
-        assert_eq!(block(&dirty), "");
+    fn a_pile_of_combining_marks_is_cut() {
+        let pile = format!("e{}", "\u{301}".repeat(1_000));
+        assert_eq!(block(&pile).chars().count(), 1 + MAX_MARKS);
     }
 
     proptest! {
-        #![proptest_config(ProptestConfig::with_cases(64))]
         #[test]
-        fn nothing_that_steers_a_terminal_passes(
-            pieces in prop::collection::vec(
-                prop_oneof![
-                    any::<char>().prop_map(String::from),
-                    "[\\x00-\\x1f\\x7f-\\x9f\\]\\[P_;0-9m\\\\]{1,6}",
-                ],
-                0..40,
-            )
-        ) {
-            let dirty = pieces.concat();
-            for cleaned in [block(&dirty), line(&dirty)] {
-                prop_assert!(!cleaned.chars().any(needs_work), "{dirty:?} gave {cleaned:?}");
-                let again = block(&cleaned);
-                prop_assert_eq!(again.as_ref(), cleaned.as_ref());
+        fn nothing_dangerous_is_left_and_twice_is_once(source in ".{0,60}", control in "[\\x00-\\x1f\\x7f-\\x9f\u{202a}-\u{202e}\u{2066}-\u{2069}]{0,4}") {
+            let source = format!("{source}{control}{source}");
+            let once = block(&source).into_owned();
+            prop_assert!(once.chars().all(|c| c == '\n' || !matches!(kind(c), Kind::Control | Kind::Hidden | Kind::Tab)));
+            prop_assert_eq!(block(&once).into_owned(), once.clone());
+            prop_assert!(!line(&source).contains('\n'));
+        }
+
+        #[test]
+        fn cleaning_in_pieces_is_cleaning_the_whole(pieces in proptest::collection::vec("[a\u{301}\n子👩\u{200d}\u{1b}\t]{0,6}", 0..6)) {
+            // Pieces are held back while their end is provisional, as a streaming layout does.
+            let whole: String = pieces.concat();
+            let mut clean = String::new();
+            let mut done = 0;
+            let mut seen = String::new();
+            for piece in &pieces {
+                seen.push_str(piece);
+                let held = seen.trim_end_matches(is_provisional).len().max(done);
+                append(&mut clean, &seen[done..held]);
+                done = held;
             }
-            prop_assert!(!line(&dirty).contains('\n'));
+            append(&mut clean, &seen[done..]);
+            prop_assert_eq!(clean, block(&whole).into_owned());
         }
     }
 }

@@ -70,7 +70,7 @@ async fn stopping_at_any_moment_stops_everything_and_nothing_starts_again() {
         }
         assert_eq!(end.status, Status::Cancelled, "at {at} ms");
         let asked = live.spy.requests().len();
-        tokio::time::sleep(std::time::Duration::from_secs(60)).await;
+        tokio::time::sleep(std::time::Duration::from_mins(1)).await;
         assert_eq!(live.spy.requests().len(), asked, "nothing is asked afterwards");
         ask_again(live).await;
     }

@@ -1,5 +1,5 @@
 //! Delegation through the real loop: what a child may do, what comes back, and what stays away.
-#![allow(clippy::unwrap_used, reason = "tests")]
+#![allow(clippy::unwrap_used, clippy::needless_pass_by_value, reason = "tests")]
 
 mod common;
 

@@ -250,10 +250,10 @@ async fn text_puts_the_answer_on_one_stream_and_the_calls_on_the_other() {
     let expected = "\
 tool: task researcher \"find the tests\"
   [子] read_file path=\"a b.toml\" limit=5
-  [子] search pattern=\"pytest x\"
+  [子] search pattern=\"py␛[31mtest\u{fffd}2J↵x\"
   [子] search failed: no such folder
   #1 completed after 2 turns
-offshoot: look\u{fffd} twice
+offshoot: look␇ twice
 ";
     assert_eq!(seen.err, expected);
     assert_eq!(seen.outcome.exit, Exit::Completed);
@@ -283,7 +283,7 @@ async fn an_answer_is_raw_in_a_pipe_and_clean_on_a_terminal() {
     let piped = show(Ask::new(Format::Text), answer(reply)).await;
     assert_eq!(piped.out, reply);
     let terminal = Ask { terminal: true, ..Ask::new(Format::Text) };
-    assert_eq!(show(terminal, answer(reply)).await.out, "ab    c\n");
+    assert_eq!(show(terminal, answer(reply)).await.out, "a␛]0;title␇b    c\n");
     for format in [Format::Json, Format::StreamJson] {
         let reply = "a\u{9b}31m\u{202e}b";
         let seen = show(Ask { terminal: true, ..Ask::new(format) }, answer(reply)).await;

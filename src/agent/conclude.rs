@@ -1,6 +1,8 @@
 //! The report of a child, made from what was recorded. The child's words are claims: its evidence
 //! is checked against what its tools showed it, its status is the runtime's.
 
+use std::fmt::Write as _;
+
 use super::claims::{Cited, Claims, MAX_RAW_BYTES};
 use super::record::Record;
 use super::run::Run;
@@ -184,7 +186,7 @@ fn salvage(record: &Record) -> String {
     let skipped = record.done.len().saturating_sub(LISTED_CALLS);
     let mut text = String::from("\nCalls it made:");
     if skipped > 0 {
-        text.push_str(&format!(" ({skipped} earlier ones left out)"));
+        let _ = write!(text, " ({skipped} earlier ones left out)");
     }
     for call in &record.done[skipped..] {
         text.push_str("\n- ");

@@ -19,7 +19,7 @@ use crate::domain::ledger::Left;
 use crate::domain::message::{ToolCall, ToolResult};
 use crate::domain::report::{Ending, Exhausted, Report};
 use crate::domain::usage::{Usage, estimate_tokens};
-use crate::tool::guard::{self, Admitted, RefusalKind};
+use crate::tool::guard::{self, Admitted, RefusalKind, Refused};
 use crate::tool::{Shown, Tool, ToolContext, ToolOutput, excerpt};
 
 /// How long a tool may take to end after a cancel before it is left behind.
@@ -55,7 +55,7 @@ impl CallEnd {
 
 /// What is to be done about one call.
 enum Planned {
-    Decided(CallEnd),
+    Decided(Box<CallEnd>),
     Tool { tool: Arc<dyn Tool>, arguments: Value },
     Task(Box<Ticket>),
 }
@@ -123,6 +123,10 @@ fn segments(planned: Vec<Planned>) -> Vec<Vec<(usize, Planned)>> {
     segments
 }
 
+fn decided(end: CallEnd) -> Planned {
+    Planned::Decided(Box::new(end))
+}
+
 async fn admit_all(run: &mut Run, calls: &[ToolCall]) -> Vec<Planned> {
     let affordable = match run.shared.tree.ledger().left(run.shared.account, Dimension::ToolCalls) {
         Left::Of(left) => usize::try_from(left).unwrap_or(0),
@@ -133,7 +137,7 @@ async fn admit_all(run: &mut Run, calls: &[ToolCall]) -> Vec<Planned> {
     for (index, call) in calls.iter().enumerate() {
         let no_room = room.is_some_and(|tokens| tokens < LEAST_ROOM * (index as u64 + 1));
         if index >= affordable || no_room {
-            planned.push(Planned::Decided(CallEnd::unstarted(Failure::NotRun, "not run: budget")));
+            planned.push(decided(CallEnd::unstarted(Failure::NotRun, "not run: budget")));
             continue;
         }
         run.shared.tree.ledger().charge_calls(run.shared.account, 1);
@@ -151,29 +155,30 @@ async fn admit(run: &mut Run, call: &ToolCall) -> Planned {
             Ok(ticket) => Planned::Task(Box::new(ticket)),
             Err(end) => {
                 run.record.refused.push(call.name.clone());
-                Planned::Decided(*end)
+                Planned::Decided(end)
             }
         },
-        Err(refused) => {
-            if !matches!(refused.kind, RefusalKind::BadArguments { .. }) {
-                run.record.refused.push(call.name.clone());
-            }
-            if call.name == crate::tool::task::NAME
-                && !matches!(refused.kind, RefusalKind::BadArguments { .. })
-            {
-                return Planned::Decided(
-                    delegate::too_deep(&shared, &call.call, &refused.text).await,
-                );
-            }
-            Planned::Decided(CallEnd::unstarted(Failure::Refused, refused.text))
-        }
+        Err(refused) => decided(answer_refused(run, call, refused).await),
     }
+}
+
+/// A call that the guard refused. A `task` call of a run that may not delegate gets the contract's
+/// own answer; arguments that do not fit are an error like any other, not an attempt at more.
+async fn answer_refused(run: &mut Run, call: &ToolCall, refused: Refused) -> CallEnd {
+    if matches!(refused.kind, RefusalKind::BadArguments { .. }) {
+        return CallEnd::unstarted(Failure::Refused, refused.text);
+    }
+    run.record.refused.push(call.name.clone());
+    if call.name == crate::tool::task::NAME {
+        return delegate::too_deep(&run.shared, &call.call, &refused.text).await;
+    }
+    CallEnd::unstarted(Failure::Refused, refused.text)
 }
 
 async fn perform(shared: Arc<RunShared>, call: ToolCall, planned: Planned) -> CallEnd {
     let guarded = AssertUnwindSafe(async {
         match planned {
-            Planned::Decided(end) => end,
+            Planned::Decided(end) => *end,
             Planned::Task(ticket) => delegate::run_child(&shared, &call, *ticket).await,
             Planned::Tool { tool, arguments } => use_tool(&shared, &call, &tool, arguments).await,
         }
@@ -202,16 +207,13 @@ async fn use_tool(
         cancel: shared.scope.token().child_token(),
     };
     let mut future = tool.run(arguments, context);
-    let (output, failure) = match shared.scope.race(&mut future).await {
-        Ok(output) => {
-            let failure = (!output.ok).then_some(Failure::Error);
-            (output, failure)
-        }
-        Err(_) => {
-            // The token has fired; what the tool started ends before the run goes on.
-            let _ = timeout(CANCEL_GRACE, future).await;
-            (ToolOutput::error("cancelled while it ran"), Some(Failure::Cancelled))
-        }
+    let (output, failure) = if let Ok(output) = shared.scope.race(&mut future).await {
+        let failure = (!output.ok).then_some(Failure::Error);
+        (output, failure)
+    } else {
+        // The token has fired; what the tool started ends before the run goes on.
+        let _ = timeout(CANCEL_GRACE, future).await;
+        (ToolOutput::error("cancelled while it ran"), Some(Failure::Cancelled))
     };
     let duration_ms = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
     CallEnd { output, failure, duration_ms, child: None }

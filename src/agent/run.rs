@@ -217,20 +217,19 @@ pub async fn run_agent(run: &mut Run) -> Ending {
     let ending = {
         let looped = AssertUnwindSafe(turn_after_turn(run)).catch_unwind();
         tokio::pin!(looped);
-        let first = tokio::select! {
+        let in_time = tokio::select! {
             biased;
             ending = &mut looped => Some(ending),
             () = until(deadline) => None,
         };
-        match first {
-            Some(ending) => ending,
-            None => {
-                shared.scope.fire(Ending::Cancelled(By::Budget));
-                looped.await.map(|ending| match ending {
-                    Ending::Cancelled(By::Budget) => Ending::Exhausted(Exhausted::Duration),
-                    other => other,
-                })
-            }
+        if let Some(ending) = in_time {
+            ending
+        } else {
+            shared.scope.fire(Ending::Cancelled(By::Budget));
+            looped.await.map(|ending| match ending {
+                Ending::Cancelled(By::Budget) => Ending::Exhausted(Exhausted::Duration),
+                other => other,
+            })
         }
     };
     let ending = ending.unwrap_or_else(|_| run.internal(&"a part of the run panicked"));
@@ -280,7 +279,7 @@ async fn step(run: &mut Run) -> Result<ControlFlow<Ending>, Ending> {
         return Err(Ending::Overrun(dimension));
     }
     if let Some(because) = plan.wrap_up {
-        return Ok(ControlFlow::Break(wrapped_up(&plan, because, calls.is_empty(), stop)));
+        return Ok(ControlFlow::Break(wrapped_up(&plan, because, calls.is_empty(), stop.as_ref())));
     }
     if calls.is_empty() {
         return Ok(final_text(run, stop).await);
@@ -302,13 +301,13 @@ async fn step(run: &mut Run) -> Result<ControlFlow<Ending>, Ending> {
 fn wrapped_up(
     plan: &TurnPlan,
     because: Exhausted,
-    plain: bool,
-    stop: Option<StopReason>,
+    no_calls: bool,
+    stop: Option<&StopReason>,
 ) -> Ending {
     match stop {
         Some(StopReason::Refusal) => Ending::Failed(Code::Refused),
         Some(StopReason::MaxTokens) => Ending::Exhausted(Exhausted::OutputTokens),
-        _ if plan.of == Some(1) && because == Exhausted::Turns && plain => Ending::Completed,
+        _ if plan.of == Some(1) && because == Exhausted::Turns && no_calls => Ending::Completed,
         _ => Ending::Exhausted(because),
     }
 }

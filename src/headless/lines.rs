@@ -49,8 +49,10 @@ fn shown(value: &Value) -> String {
     }
 }
 
+/// True for names, paths and numbers, which read well without quotes.
 fn is_word(text: &str) -> bool {
-    !text.is_empty() && !text.contains(|c: char| c.is_whitespace() || c.is_control() || c == '"')
+    let plain = |c: char| c.is_alphanumeric() || "._/-+@:~".contains(c);
+    !text.is_empty() && text.chars().all(plain)
 }
 
 fn cut(text: &str, characters: usize) -> String {

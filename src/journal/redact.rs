@@ -175,6 +175,8 @@ mod tests {
             "sk-this-is-only-a-long-word",
             "Bearer of bad news 1234567890123456",
             "a short text",
+            "hf_hub_download_of_version_2",
+            "https://example.com/sk-learn/v1.2.3/api",
             "-----BEGIN CERTIFICATE-----\nMIIE\n-----END CERTIFICATE-----",
             "3f786850e387550fdab836ed7e6dc881de23001b",
             "task-0123456789abcdef0123",

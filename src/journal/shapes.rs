@@ -7,35 +7,59 @@ struct Shape {
     beginning: &'static str,
     /// Characters that follow at least.
     least: usize,
+    body: Body,
 }
 
-const fn shape(beginning: &'static str, least: usize) -> Shape {
-    Shape { beginning, least }
+/// The characters that a key goes on with. The narrower, the fewer honest names are taken for keys.
+#[derive(Clone, Copy)]
+enum Body {
+    /// Letters and digits.
+    Plain,
+    /// Also `-` and `_`.
+    Dashed,
+    /// Also what base64 and tokens in parts need.
+    Token,
+}
+
+impl Body {
+    fn has(self, c: char) -> bool {
+        match self {
+            Self::Plain => c.is_ascii_alphanumeric(),
+            Self::Dashed => c.is_ascii_alphanumeric() || matches!(c, '-' | '_'),
+            Self::Token => {
+                c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.' | '~' | '+' | '/' | '=')
+            }
+        }
+    }
+}
+
+const fn shape(beginning: &'static str, least: usize, body: Body) -> Shape {
+    Shape { beginning, least, body }
 }
 
 /// The beginnings are those that the issuers document for their keys and tokens.
 const SHAPES: [Shape; 21] = [
-    shape("sk-", 16),
-    shape("sk_live_", 16),
-    shape("rk_live_", 16),
-    shape("ghp_", 20),
-    shape("gho_", 20),
-    shape("ghu_", 20),
-    shape("ghs_", 20),
-    shape("ghr_", 20),
-    shape("github_pat_", 20),
-    shape("glpat-", 16),
-    shape("xoxb-", 16),
-    shape("xoxp-", 16),
-    shape("xoxa-", 16),
-    shape("xoxs-", 16),
-    shape("AKIA", 16),
-    shape("AIza", 30),
-    shape("hf_", 20),
-    shape("npm_", 30),
-    shape("eyJ", 60),
-    shape("Bearer ", 16),
-    shape("bearer ", 16),
+    shape("sk-", 16, Body::Dashed),
+    shape("sk_live_", 16, Body::Plain),
+    shape("rk_live_", 16, Body::Plain),
+    shape("ghp_", 20, Body::Plain),
+    shape("gho_", 20, Body::Plain),
+    shape("ghu_", 20, Body::Plain),
+    shape("ghs_", 20, Body::Plain),
+    shape("ghr_", 20, Body::Plain),
+    shape("github_pat_", 20, Body::Dashed),
+    shape("glpat-", 16, Body::Dashed),
+    shape("xoxb-", 16, Body::Dashed),
+    shape("xoxp-", 16, Body::Dashed),
+    shape("xoxa-", 16, Body::Dashed),
+    shape("xoxs-", 16, Body::Dashed),
+    shape("AKIA", 16, Body::Plain),
+    shape("AIza", 30, Body::Dashed),
+    shape("hf_", 20, Body::Plain),
+    shape("npm_", 30, Body::Plain),
+    shape("eyJ", 60, Body::Token),
+    shape("Bearer ", 16, Body::Token),
+    shape("bearer ", 16, Body::Token),
 ];
 
 const BLOCK_BEGINNING: &str = "-----BEGIN ";
@@ -98,7 +122,7 @@ pub(super) fn open_end(part: Part<'_>) -> Option<usize> {
     let open = |shape: &Shape| {
         let grown = part
             .starts(shape.beginning)
-            .find(|at| text[at + shape.beginning.len()..].chars().all(is_key));
+            .find(|at| text[at + shape.beginning.len()..].chars().all(|c| shape.body.has(c)));
         grown.or_else(|| partial_end(text, shape.beginning).filter(|at| part.begins_word(*at)))
     };
     let block = text.rfind(BLOCK_BEGINNING).filter(|at| block_end(&text[*at..]).is_none());
@@ -116,17 +140,13 @@ pub(super) fn partial_end(text: &str, word: &str) -> Option<usize> {
     (1..=longest).rev().find(fits).map(|length| text.len() - length)
 }
 
-fn is_key(c: char) -> bool {
-    c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.' | '~' | '+' | '/' | '=')
-}
-
 /// The part of each key of this shape after its beginning.
 fn keys(part: Part<'_>, shape: &Shape) -> impl Iterator<Item = (usize, usize)> {
     let text = part.text;
     part.starts(shape.beginning).filter_map(move |at| {
         let from = at + shape.beginning.len();
         let rest = &text[from..];
-        let body = &rest[..rest.find(|c| !is_key(c)).unwrap_or(rest.len())];
+        let body = &rest[..rest.find(|c| !shape.body.has(c)).unwrap_or(rest.len())];
         // A sentence's full stop or a heading in dashes is no part of the key before it.
         let body = body.split("-----").next().unwrap_or(body).trim_end_matches(['.', '-']);
         let digits = body.contains(|c: char| c.is_ascii_digit());

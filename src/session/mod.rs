@@ -31,7 +31,7 @@ use crate::domain::scope::PathScope;
 use crate::domain::usage::Usage;
 use crate::journal::hub::{Hub, HubOptions, HubTask, subscription};
 use crate::journal::redact::Redactor;
-use crate::provider::{Provider, ToolChoice};
+use crate::provider::ToolChoice;
 use crate::tool::task;
 use crate::tool::toolbox::Toolbox;
 

@@ -13,8 +13,6 @@ mod fold_words;
 mod gauge;
 mod index;
 mod run;
-#[cfg(test)]
-mod tests;
 
 use crate::domain::budget::Budget;
 use crate::domain::event::{Event, Fact, Timestamp};

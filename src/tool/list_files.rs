@@ -1,4 +1,5 @@
 //! `list_files`: what is in a folder, nearest entries first, with what was left out in numbers.
+//! A line that is no entry is in parentheses, or starts with `...`.
 
 use std::collections::{BTreeSet, VecDeque};
 use std::fmt::Write as _;
@@ -283,11 +284,11 @@ impl<'a> Listing<'a> {
 
     fn header(&self, target: &Target, fitted: u64) -> String {
         if fitted > 0 {
-            return format!("{} in {}", count(fitted, "entry", "entries"), target.in_words());
+            return format!("({} in {})", count(fitted, "entry", "entries"), target.in_words());
         }
         let left_out = self.left_out.hidden.count + self.left_out.ignored.count > 0;
         let nothing = if left_out { "shows no entries" } else { "is empty" };
-        format!("{} {nothing}", target.in_words())
+        format!("({} {nothing})", target.in_words())
     }
 
     fn footer(&self, over: u64) -> String {
@@ -295,7 +296,7 @@ impl<'a> Listing<'a> {
         let LeftOut { hidden, ignored, unreadable } = &self.left_out;
         let mut say = |names: &Names, what: &str, hint: &str| {
             if names.count > 0 {
-                let _ = writeln!(text, "left out: {} {what} ({names}){hint}", names.count);
+                let _ = writeln!(text, "(left out: {} {what}: {names}{hint})", names.count);
             }
         };
         say(hidden, "hidden", "; hidden: true shows them");

@@ -5,7 +5,8 @@
 use tui_textarea::{CursorMove, TextArea};
 use unicode_segmentation::UnicodeSegmentation;
 
-use super::{sanitize, wrap};
+use super::wrap;
+use crate::sanitize;
 
 /// A paste with more characters or lines than this is shown as one marker.
 const FOLDED_CHARS: usize = 1_000;

@@ -141,6 +141,11 @@ impl ConversationPane {
         self.height
     }
 
+    /// How many texts are laid out: what a frame cost is bounded by.
+    pub fn laid_out(&self) -> usize {
+        self.layouts.len()
+    }
+
     /// A layout depends on the width; the place of the reader does not.
     fn resize(&mut self, width: usize, story: &Story, pending: &VecDeque<String>, intro: &str) {
         if self.width == width && self.layouts.len() <= KEPT_LAYOUTS {

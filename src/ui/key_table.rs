@@ -98,13 +98,29 @@ pub const BINDINGS: &[Binding] = &[
     .footer("cancel it", "取消它")
     .command("/cancel #N"),
     binding(
+        Context::Overlay,
+        &[plain(KeyCode::Esc), plain(KeyCode::Enter), char('q'), char('?')],
+        "Esc, Enter, q, ?",
+        Action::Escape,
+        ("close the page", "关闭页面"),
+    )
+    .footer("close", "关闭"),
+    binding(
+        Context::Delegations,
+        &[plain(KeyCode::Esc)],
+        "Esc",
+        Action::Escape,
+        ("back to the input; stops nothing", "回到输入框；不停止任何任务"),
+    )
+    .footer("back", "返回"),
+    binding(
         Context::Everywhere,
         &[plain(KeyCode::Esc)],
         "Esc",
         Action::Escape,
         (
-            "close a page; leave the delegations; in the chat: twice within 3 s stops everything",
-            "关闭页面；离开委派栏；对话中 3 秒内按两次停止全部",
+            "while something runs: asks; again within 3 s stops the answer and all children",
+            "运行中：先询问；3 秒内再按一次停止回答与全部子代理",
         ),
     )
     .footer("stop", "停止")
@@ -231,13 +247,6 @@ pub const BINDINGS: &[Binding] = &[
         ">",
         Action::DividerMore,
         ("more room for the conversation", "扩大对话栏"),
-    ),
-    binding(
-        Context::Overlay,
-        &[plain(KeyCode::Enter), char('q'), char('?')],
-        "Enter, q, ?",
-        Action::Escape,
-        ("close the page", "关闭页面"),
     ),
     binding(
         Context::Overlay,

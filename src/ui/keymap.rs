@@ -150,18 +150,35 @@ fn chord(key: KeyEvent) -> Chord {
     Chord(key.code, modifiers)
 }
 
-/// The footer's keys in these contexts, each with its words.
+/// The footer's keys in these contexts, each with its words, the way to all keys last.
 pub fn footer(contexts: &[Context], lang: Lang) -> Vec<(&'static str, &'static str)> {
     let mut shown: Vec<(&str, &str)> = Vec::new();
-    for binding in BINDINGS.iter().filter(|binding| contexts.contains(&binding.context)) {
+    let mut help = None;
+    for binding in BINDINGS.iter().filter(|binding| works(binding, contexts)) {
         let Some((english, chinese)) = binding.footer else { continue };
-        let words = lang.pick(english, chinese);
         let key = binding.shown.split(',').next().unwrap_or(binding.shown);
-        if shown.iter().all(|(_, other)| *other != words) {
-            shown.push((key, words));
+        let hint = (key, lang.pick(english, chinese));
+        if binding.action == Action::Help {
+            help = help.or(Some(hint));
+        } else {
+            shown.push(hint);
         }
     }
+    shown.extend(help);
     shown
+}
+
+/// True if this is what its first key means here, and not hidden by a nearer context.
+fn works(binding: &Binding, contexts: &[Context]) -> bool {
+    let bound = |context: &Context| {
+        let first = binding.chords.first();
+        let has = |other: &&Binding| {
+            other.context == *context && first.is_some_and(|chord| other.chords.contains(chord))
+        };
+        BINDINGS.iter().find(has)
+    };
+    let meant = contexts.iter().find_map(bound);
+    meant.is_some_and(|meant| std::ptr::eq(meant, binding))
 }
 
 /// A context's heading on the help page.

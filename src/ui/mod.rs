@@ -10,6 +10,7 @@ pub mod burst;
 pub mod composer;
 pub mod conversation_pane;
 pub mod delegations_pane;
+pub mod input;
 pub mod key_table;
 pub mod keymap;
 pub mod lang;
@@ -17,7 +18,6 @@ pub mod layout;
 pub mod msg;
 pub mod overlay;
 pub mod paint;
-pub mod sanitize;
 pub mod screen;
 pub mod scroll;
 pub mod slash;
@@ -31,8 +31,7 @@ use std::io::{self, Stdout};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use crossterm::event::{Event as TerminalEvent, EventStream, KeyEventKind};
-use futures_util::{FutureExt, StreamExt};
+use crossterm::event::{Event as TerminalEvent, KeyEventKind};
 use ratatui::Terminal;
 use ratatui::backend::CrosstermBackend;
 use ratatui::buffer::Buffer;
@@ -45,6 +44,7 @@ use crate::domain::event::{Event, Timestamp};
 use crate::story::Story;
 
 use burst::Burst;
+use input::Input;
 use msg::{Effect, Msg};
 use paint::Palette;
 use screen::Screen;
@@ -123,7 +123,7 @@ struct App {
     story: Story,
     screen: Screen,
     terminal: Terminal<CrosstermBackend<io::BufWriter<Stdout>>>,
-    keys: EventStream,
+    input: Input,
     burst: Burst,
     /// Whether anything changed since the last frame, and when that was.
     dirty: bool,
@@ -147,7 +147,7 @@ impl App {
             story: Story::default(),
             screen,
             terminal,
-            keys: EventStream::new(),
+            input: Input::start(),
             burst: Burst::default(),
             dirty: true,
             drawn: Instant::now(),
@@ -167,7 +167,7 @@ impl App {
         while !self.is_over() {
             let wake = self.next_wake();
             tokio::select! {
-                key = self.keys.next() => self.terminal_events(key)?,
+                key = self.input.next() => self.terminal_events(key)?,
                 event = self.front.events.recv() => self.session_events(event)?,
                 permit = commands.reserve(), if !self.outbox.is_empty() => {
                     send(permit.ok(), &mut self.outbox);
@@ -215,10 +215,8 @@ impl App {
                     return Ok(());
                 }
             }
-            match self.keys.next().now_or_never() {
-                Some(event) => {
-                    next = Some(event.unwrap_or_else(|| Err(io::ErrorKind::UnexpectedEof.into())));
-                }
+            match self.input.waiting() {
+                Some(event) => next = Some(event),
                 None => break,
             }
         }
@@ -291,10 +289,17 @@ impl App {
     fn perform(&mut self, effect: Effect) -> Result<(), UiError> {
         match effect {
             Effect::Send(command) => self.outbox.push_back(command),
-            Effect::Repaint => self.terminal.clear().map_err(UiError::Terminal)?,
+            Effect::Repaint => self.repaint()?,
             Effect::Quit => self.leave(),
         }
         Ok(())
+    }
+
+    /// Clears the terminal, so that the next frame is drawn whole. `Terminal::clear` would ask the
+    /// terminal where its cursor is, and the answer would go to the task that reads the keys.
+    fn repaint(&mut self) -> Result<(), UiError> {
+        let area = self.terminal.size().map_err(UiError::Terminal)?;
+        self.terminal.resize(area.into()).map_err(UiError::Terminal)
     }
 
     fn leave(&mut self) {

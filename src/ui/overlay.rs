@@ -11,7 +11,7 @@ use super::layout::{Areas, Shape};
 use super::paint::Tone;
 use super::screen::HeaderFacts;
 use super::view::{detail, help};
-use super::wrap::Layout;
+use super::wrap::{Layout, cells};
 
 /// What a page shows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -80,7 +80,10 @@ pub struct Overlay {
     pub page: Page,
     top: usize,
     area: Rect,
+    framed: bool,
     paragraphs: Vec<(Paragraph, Layout)>,
+    /// Cells before the text of named paragraphs.
+    hang: usize,
     total: usize,
     /// What the rows were made of: they stay good for the same.
     made_of: Option<(u16, usize, bool)>,
@@ -106,7 +109,9 @@ impl Overlay {
             page,
             top: 0,
             area: Rect::default(),
+            framed: false,
             paragraphs: Vec::new(),
+            hang: 0,
             total: 0,
             made_of: None,
         }
@@ -115,6 +120,11 @@ impl Overlay {
     /// The page's area, its border included.
     pub fn area(&self) -> Rect {
         self.area
+    }
+
+    /// True if its lower border is the line above the input.
+    pub fn is_framed(&self) -> bool {
+        self.framed
     }
 
     /// Brings the text up to date.
@@ -127,6 +137,7 @@ impl Overlay {
         now: Timestamp,
     ) {
         self.area = page_area(areas);
+        self.framed = areas.shape != Shape::Bare;
         let width = self.area.width.saturating_sub(4);
         let stamp = self.stamp(story, width);
         if stamp.is_none() || stamp != self.made_of {
@@ -157,7 +168,7 @@ impl Overlay {
                 skipped -= height;
                 continue;
             }
-            let indent = indent(paragraph, self.area.width.saturating_sub(4).into());
+            let indent = self.indent(paragraph);
             for row in skipped..height {
                 let label = if row == 0 { paragraph.label.as_str() } else { "" };
                 rows.push(PageRow { label, indent, text: layout.row(row), tone: paragraph.tone });
@@ -206,25 +217,27 @@ impl Overlay {
         }
     }
 
+    fn indent(&self, paragraph: &Paragraph) -> usize {
+        if paragraph.label.is_empty() { 0 } else { self.hang }
+    }
+
     /// A call's page can be long and changes only with its output; the others are short and age.
     fn stamp(&self, story: &Story, width: u16) -> Option<(u16, usize, bool)> {
         self.call(story).map(|call| (width, call.output.len(), call.is_open()))
     }
 
     fn lay_out(&mut self, paragraphs: Vec<Paragraph>, width: usize) {
+        let longest = paragraphs.iter().map(|paragraph| cells(&paragraph.label)).max().unwrap_or(0);
+        self.hang = (longest + 2).min(width * 2 / 5);
         self.total = 0;
         self.paragraphs.clear();
         for paragraph in paragraphs {
-            let room = width.saturating_sub(indent(&paragraph, width)).max(1);
+            let room = width.saturating_sub(self.indent(&paragraph)).max(1);
             let layout = Layout::of(&paragraph.text, room);
             self.total += rows_of(&layout);
             self.paragraphs.push((paragraph, layout));
         }
     }
-}
-
-fn indent(paragraph: &Paragraph, width: usize) -> usize {
-    if paragraph.label.is_empty() { 0 } else { (width / 3).min(22) }
 }
 
 /// An empty paragraph is one blank row.

@@ -5,7 +5,8 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::{Color, Modifier, Style};
 
-use super::{sanitize, wrap};
+use super::wrap;
+use crate::sanitize;
 
 /// What a piece of text means; how that looks is decided in one place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

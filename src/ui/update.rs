@@ -441,7 +441,3 @@ fn filter(screen: &mut Screen, story: &Story, now: Timestamp) {
     };
     screen.say(words, Tone::Plain, now);
 }
-
-#[cfg(test)]
-#[path = "update_tests.rs"]
-mod tests;

@@ -8,7 +8,7 @@ use std::ops::Range;
 use ratatui::buffer::CellWidth;
 use unicode_segmentation::UnicodeSegmentation;
 
-use super::sanitize;
+use crate::sanitize;
 
 /// Cells that a grapheme or a clean text takes.
 pub fn cells(clean: &str) -> usize {
@@ -85,9 +85,9 @@ impl Layout {
         self.rows.len() - blank.count()
     }
 
-    /// One row's text; empty beyond the end.
+    /// One row's text without the blanks at its end; empty beyond the last row.
     pub fn row(&self, index: usize) -> &str {
-        self.rows.get(index).map_or("", |row| &self.clean[row.clone()])
+        self.rows.get(index).map_or("", |row| self.clean[row.clone()].trim_end_matches(' '))
     }
 
     /// Where a row begins, in bytes of the clean text: the same place at every width.
@@ -101,17 +101,18 @@ impl Layout {
     }
 
     fn extend(&mut self, source: &str) {
+        let start = self.reopen();
         self.clean.truncate(self.settled.1);
         let settles = source.trim_end_matches(sanitize::is_provisional).len().max(self.settled.0);
         sanitize::append(&mut self.clean, &source[self.settled.0..settles]);
         self.settled = (settles, self.clean.len());
         sanitize::append(&mut self.clean, &source[settles..]);
         self.source_len = source.len();
-        let start = self.reopen();
         self.wrap_from(start);
     }
 
-    /// Takes back the newest row, and rows of text that is no longer there.
+    /// Takes back the newest row, and rows of text that may become another; gives back where to
+    /// wrap on.
     fn reopen(&mut self) -> usize {
         let mut start = 0;
         while let Some(row) = self.rows.pop() {
@@ -196,7 +197,7 @@ mod tests {
     fn words_stay_whole_and_wide_graphemes_go_to_the_next_row() {
         let table: [(&str, usize, &[&str]); 9] = [
             ("one two three", 7, &["one two", "three"]),
-            ("one  two", 4, &["one ", "two"]),
+            ("one  two", 4, &["one", "two"]),
             ("abcdefgh", 3, &["abc", "def", "gh"]),
             ("子子子", 5, &["子子", "子"]),
             ("ab子", 3, &["ab", "子"]),

@@ -64,7 +64,10 @@ impl Tool for Bash {
                     }
                     ["seq", from, to] => {
                         let (from, to): (u32, u32) = (from.parse().unwrap(), to.parse().unwrap());
-                        (from..=to).for_each(|n| text.push_str(&format!("{n}\n")));
+                        for number in from..=to {
+                            text.push_str(&number.to_string());
+                            text.push('\n');
+                        }
                     }
                     other => return ToolOutput::error(format!("cannot run {other:?}")),
                 }

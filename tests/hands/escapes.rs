@@ -305,7 +305,7 @@ fn a_folder_above_the_scopes_shows_the_scopes_and_nothing_else() {
     assert!(output.ok);
     assert_eq!(
         output.text,
-        "2 entries in the parts of the workspace that this run may see\n\
+        "(2 entries in the parts of the workspace that this run may see)\n\
          docs/a.md  12 B\n\
          src/deep/b.rs  9 B"
     );
@@ -384,7 +384,7 @@ fn names_that_are_no_utf_8_or_no_line_are_listed_safely() {
     fs::write(ground.root().join(name), "needle").unwrap();
     ground.file("two\nlines\u{1b}[2J.txt", "needle").file("\u{202e}txt.exe", "needle");
     let listed = ground.call("list_files", json!({})).text;
-    let right = "3 entries in the workspace\n\
+    let right = "(3 entries in the workspace)\n\
                  caf\u{FFFD}.txt  6 B\n\
                  two\\nlines\\u{1b}[2J.txt  6 B\n\
                  \\u{202e}txt.exe  6 B";

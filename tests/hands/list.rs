@@ -34,14 +34,14 @@ fn a_folder_is_listed_with_sizes_and_what_is_left_out() {
     let output = ground.call("list_files", json!({}));
     assert_eq!(
         output.text,
-        "5 entries in the workspace\n\
+        "(5 entries in the workspace)\n\
          Cargo.toml  2.1 KB\n\
          empty/\n\
          keep.log  0 B\n\
          src/\n\
          src-gen/\n\
-         left out: 2 hidden (.github/, .gitignore); hidden: true shows them\n\
-         left out: 2 git-ignored (a.log, target/); name one as path to see into it"
+         (left out: 2 hidden: .github/, .gitignore; hidden: true shows them)\n\
+         (left out: 2 git-ignored: a.log, target/; name one as path to see into it)"
     );
     assert_eq!(output.shown, folders(&["."]));
     assert!(!output.truncated);
@@ -53,12 +53,11 @@ fn depth_goes_down_and_rules_of_folders_below_hold() {
     let output = ground.call("list_files", json!({"path": "src", "depth": 3}));
     assert_eq!(
         output.text,
-        "3 entries in `src`\n\
+        "(2 entries in `src`)\n\
          src/deep/\n\
          src/main.rs  13 B\n\
-         left out: 1 hidden (src/.gitignore); hidden: true shows them\n\
-         left out: 1 git-ignored (src/deep/er/); name one as path to see into it"
-            .replace("3 entries", "2 entries")
+         (left out: 1 hidden: src/.gitignore; hidden: true shows them)\n\
+         (left out: 1 git-ignored: src/deep/er/; name one as path to see into it)"
     );
     assert_eq!(output.shown, folders(&["src", "src/deep"]));
     let output = ground.call("list_files", json!({"depth": 99}));
@@ -93,17 +92,17 @@ fn rules_of_the_folders_above_a_scope_still_hide() {
         .file(".git/info/exclude", "private*\n")
         .file("src/private.txt", "");
     let output = ground.call_within(&["src"], "list_files", json!({"path": "src"}));
-    assert!(output.text.contains("2 git-ignored (src/b.log, src/private.txt)"), "{}", output.text);
+    assert!(output.text.contains("2 git-ignored: src/b.log, src/private.txt;"), "{}", output.text);
 }
 
 #[test]
 fn an_empty_folder_and_a_file_are_said_in_words() {
     let ground = project();
     let output = ground.call("list_files", json!({"path": "empty"}));
-    assert_eq!((output.ok, output.text.as_str()), (true, "`empty` is empty"));
+    assert_eq!((output.ok, output.text.as_str()), (true, "(`empty` is empty)"));
     assert_eq!(output.shown, folders(&["empty"]));
     let output = ground.call("list_files", json!({"path": "Cargo.toml"}));
-    assert_eq!(output.text, "1 entry in `Cargo.toml`\nCargo.toml  2.1 KB");
+    assert_eq!(output.text, "(1 entry in `Cargo.toml`)\nCargo.toml  2.1 KB");
     assert_eq!(output.shown, []);
     let output = ground.call("list_files", json!({"path": "nothing"}));
     assert_eq!(output.text, "there is no `nothing`; list_files shows what there is");
@@ -114,8 +113,8 @@ fn a_folder_where_everything_is_left_out_is_not_called_empty() {
     let ground = Ground::new();
     ground.file("a/.hidden", "");
     let output = ground.call("list_files", json!({"path": "a"}));
-    let right = "`a` shows no entries\n\
-                 left out: 1 hidden (a/.hidden); hidden: true shows them";
+    let right = "(`a` shows no entries)\n\
+                 (left out: 1 hidden: a/.hidden; hidden: true shows them)";
     assert_eq!(output.text, right);
 }
 
@@ -132,7 +131,7 @@ fn links_say_where_they_lead() {
     let output = ground.call("list_files", json!({"depth": 3}));
     assert_eq!(
         output.text,
-        "7 entries in the workspace\n\
+        "(7 entries in the workspace)\n\
          d/\n\
          d/a.txt  5 B\n\
          to-dir  (link to a folder)\n\
@@ -151,7 +150,7 @@ fn many_entries_are_cut_deepest_first_and_counted() {
     }
     ground.file("many/near.txt", "").file("z.txt", "");
     let output = ground.call("list_files", json!({"depth": 8}));
-    assert!(output.text.starts_with("1000 entries in the workspace\nmany/\nmany/deep/\n"));
+    assert!(output.text.starts_with("(1000 entries in the workspace)\nmany/\nmany/deep/\n"));
     assert!(output.text.contains("\nmany/near.txt  0 B\n"));
     let ending =
         "\nz.txt  0 B\n... (504 more) ask for less depth or for a folder below to see them";
@@ -170,6 +169,6 @@ fn names_that_need_more_room_than_there_is_are_cut_too() {
     let rows = output.text.lines().filter(|line| line.ends_with("0 B") || line.ends_with('/'));
     let rows = rows.count();
     assert!(rows > 100 && rows < 400, "{rows}");
-    assert!(output.text.starts_with(&format!("{rows} entries")));
+    assert!(output.text.starts_with(&format!("({rows} entries")));
     assert!(output.text.contains(&format!("... ({} more)", 802 - rows)), "{rows}");
 }

@@ -146,7 +146,7 @@ fn an_unreadable_file_is_answered_in_words() {
     let denied = "permission to read `locked` is denied by the system";
     assert_eq!(text("list_files", json!({"path": "locked"})), denied);
     let listed = text("list_files", json!({"depth": 2}));
-    assert!(listed.ends_with("left out: 1 that could not be read (locked/)"), "{listed}");
+    assert!(listed.ends_with("(left out: 1 that could not be read: locked/)"), "{listed}");
     let found = text("search", json!({"pattern": "needle"}));
     assert!(found.ends_with("not searched: 1 unreadable entry"), "{found}");
     std::fs::set_permissions(&locked, std::fs::Permissions::from_mode(0o700)).unwrap();

@@ -57,7 +57,7 @@ fn walks_pass_over_what_is_no_file_and_say_so() {
                  not searched: 3 links, 3 special files";
     assert_eq!(found, right);
     let listed = ground.call("list_files", json!({})).text;
-    let right = "7 entries in the workspace\n\
+    let right = "(7 entries in the workspace)\n\
                  in  (link that leads out of what this run may see)\n\
                  pipe  (fifo (named pipe))\n\
                  pipe.py  (fifo (named pipe))\n\

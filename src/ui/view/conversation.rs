@@ -1,7 +1,7 @@
 //! The conversation's rows.
 
 use crate::domain::event::{Level, Timestamp};
-use crate::story::{Body, Call, Entry, Story};
+use crate::story::{Body, Call, Doing, Entry, Story};
 
 use super::super::conversation_pane::{Item, gap};
 use super::super::layout::Focus;
@@ -61,13 +61,12 @@ fn entry(
         Body::Call(call) => match story.child_of_entry(entry) {
             Some(node) => {
                 let (state, tone) = words::doing_short(node.doing(now), screen.lang);
-                let number =
-                    node.task.map_or_else(|| "#-".to_owned(), |task| format!("#{}", task.0));
+                let number = words::number(node);
                 Row::of("   ⤷ ", Tone::Quiet)
                     .and(format!("{number} {}", node.role), Tone::Child)
                     .and(format!(" · {state}"), tone)
             }
-            None => own_call(call, screen, now),
+            None => own_call(call, story.is_running(), screen, now),
         },
         Body::Ended(end) => {
             let (state, tone) = words::ended(end, screen.lang);
@@ -77,8 +76,8 @@ fn entry(
     }
 }
 
-fn own_call(call: &Call, screen: &Screen, now: Timestamp) -> Row {
-    let (outcome, tone) = words::outcome(call, screen.lang, now);
+fn own_call(call: &Call, live: bool, screen: &Screen, now: Timestamp) -> Row {
+    let (outcome, tone) = words::outcome(call, live, screen.lang, now);
     let what = format!("{} {}", call.name, call.summary());
     Row {
         left: vec![piece("   ▪ ", Tone::Quiet), piece(what.trim_end(), Tone::Plain)],
@@ -99,7 +98,13 @@ fn pending(story: &Story, screen: &Screen, item: Item, row: usize) -> Row {
 
 fn activity(story: &Story, screen: &Screen, now: Timestamp) -> Row {
     let Some(run) = story.parent() else { return Row::default() };
-    let (state, tone) = words::doing(run.doing(story.parent_call(), now), screen.lang, now);
+    let child = story.parent_call().and_then(|call| story.delegations().get(call.child?));
+    let (state, tone) = match (run.doing(story.parent_call(), now), child) {
+        (Doing::Calling { .. }, Some(node)) => {
+            (words::waiting_for(story, node, screen.lang), Tone::Plain)
+        }
+        (doing, _) => words::doing(doing, screen.lang, now),
+    };
     Row::of(format!(" {} ", words::spinner(now)), Tone::Child)
         .and(state, tone)
         .right(format!("{} ", words::clock(run.elapsed_ms(now))), Tone::Quiet)

@@ -61,7 +61,7 @@ fn row(
         },
         Line::Call(index) => match node.calls.get(index) {
             Some(call) => {
-                let (outcome, tone) = words::outcome(call, screen.lang, now);
+                let (outcome, tone) = words::outcome(call, node.is_live(), screen.lang, now);
                 let what = format!("{} {}", call.name, call.summary());
                 Row::of(format!("{blank} "), Tone::Plain)
                     .and("[子] ", Tone::Child)
@@ -94,7 +94,7 @@ fn header(story: &Story, screen: &Screen, node: &Node, depth: usize, now: Timest
         NodeState::Running => (words::spinner(now), Tone::Child),
         NodeState::Ended(end) => words::sign(end),
     };
-    let number = node.task.map_or_else(|| "#-".to_owned(), |task| format!("#{}", task.0));
+    let number = words::number(node);
     let row = Row::of(format!("{}{fold} ", " ".repeat(indent(depth))), Tone::Plain)
         .and(format!("{sign} "), sign_tone)
         .and(format!("{number} {}", node.role), Tone::Strong)
@@ -135,7 +135,12 @@ fn gets(contract: &ContractView, screen: &Screen) -> String {
     } else {
         format!("{} {}", contract.provider, contract.model)
     };
-    format!("{gets} {keys} · {} · {} · {to} {place}", paths.join(" "), contract.tools.join(" "))
+    format!(
+        "{gets} {keys} · {} {} · {} · {to} {place}",
+        lang.pick("in", "范围"),
+        paths.join(" "),
+        contract.tools.join(" ")
+    )
 }
 
 fn tally(node: &Node, screen: &Screen) -> String {

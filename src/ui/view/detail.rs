@@ -7,6 +7,7 @@ use ratatui::layout::Rect;
 use crate::domain::budget::{Dimension, Limit};
 use crate::domain::event::{ContractView, Receipt, Share, Timestamp};
 use crate::domain::report::Report;
+use crate::sanitize;
 use crate::story::{Call, Gauge, Node, Run, Story};
 
 use super::super::lang::Lang;
@@ -23,7 +24,7 @@ pub fn draw(story: &Story, screen: &Screen, overlay: &Overlay, buffer: &mut Buff
         return;
     }
     paint::clear(buffer, area);
-    border(buffer, area, screen);
+    border(buffer, area, overlay.is_framed(), screen);
     let title = format!(
         " {} ",
         wrap::ellipsis(
@@ -47,7 +48,7 @@ pub fn draw(story: &Story, screen: &Screen, overlay: &Overlay, buffer: &mut Buff
 fn page_row(row: &PageRow<'_>) -> Row {
     let mut left = vec![piece(" ", Tone::Plain)];
     if row.indent > 0 {
-        let label = wrap::ellipsis(&super::super::sanitize::line(row.label), row.indent - 1);
+        let label = wrap::ellipsis(&sanitize::line(row.label), row.indent - 1);
         let blank = " ".repeat(row.indent - wrap::cells(&label));
         left.push(piece(format!("{label}{blank}"), Tone::Child));
     }
@@ -55,7 +56,7 @@ fn page_row(row: &PageRow<'_>) -> Row {
     Row { left, ..Row::default() }
 }
 
-fn border(buffer: &mut Buffer, area: Rect, screen: &Screen) {
+fn border(buffer: &mut Buffer, area: Rect, framed: bool, screen: &Screen) {
     let style = screen.palette.style(Tone::Quiet);
     let (right, bottom) = (area.right() - 1, area.bottom() - 1);
     for x in area.left()..area.right() {
@@ -66,8 +67,14 @@ fn border(buffer: &mut Buffer, area: Rect, screen: &Screen) {
         paint::put(buffer, area.x, y, 1, "│", style);
         paint::put(buffer, right, y, 1, "│", style);
     }
-    let corners =
-        [(area.x, area.y, "┌"), (right, area.y, "┐"), (area.x, bottom, "└"), (right, bottom, "┘")];
+    // In a frame the page stands on the line above the input.
+    let below = if framed { ("├", "┤") } else { ("└", "┘") };
+    let corners = [
+        (area.x, area.y, "┌"),
+        (right, area.y, "┐"),
+        (area.x, bottom, below.0),
+        (right, bottom, below.1),
+    ];
     for (x, y, sign) in corners {
         paint::put(buffer, x, y, 1, sign, style);
     }
@@ -89,7 +96,7 @@ fn title(story: &Story, page: Page, lang: Lang) -> String {
         }
         Page::Child(node) => of_node(story.delegations().get(node)),
     };
-    super::super::sanitize::line(&title).into_owned()
+    sanitize::line(&title).into_owned()
 }
 
 /// A call's input and output in full.
@@ -105,7 +112,7 @@ pub fn call(call: &Call, lang: Lang) -> Vec<Paragraph> {
     let (outcome, tone) = if call.is_open() {
         (lang.pick("running", "运行中").to_owned(), Tone::Child)
     } else {
-        words::outcome(call, lang, call.since)
+        words::outcome(call, false, lang, call.since)
     };
     let mut page = vec![
         Paragraph::heading(call.name.clone()),
@@ -140,7 +147,7 @@ pub fn child(node: &Node, lang: Lang, now: Timestamp) -> Vec<Paragraph> {
         page.push(Paragraph::plain(words::runaway(runaway, lang)).toned(Tone::Warning));
     }
     if let Some(call) = node.calls.last() {
-        let (outcome, _) = words::outcome(call, lang, now);
+        let (outcome, _) = words::outcome(call, node.is_live(), lang, now);
         let what = format!("{} {} · {outcome}", call.name, call.summary());
         page.push(Paragraph::named(lang.pick("last tool", "最近工具"), what));
     }

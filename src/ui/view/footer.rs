@@ -3,6 +3,7 @@
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
+use crate::sanitize;
 use crate::story::Story;
 
 use super::super::keymap;
@@ -40,7 +41,7 @@ fn said(story: &Story, screen: &Screen) -> Option<(String, Tone)> {
         return Some((question(story, screen.lang), Tone::Warning));
     }
     let flash = screen.flash.as_ref()?;
-    Some((super::super::sanitize::line(&flash.text).into_owned(), flash.tone))
+    Some((sanitize::line(&flash.text).into_owned(), flash.tone))
 }
 
 /// What Esc would stop.

@@ -2,19 +2,23 @@
 
 use ratatui::buffer::Buffer;
 
+use crate::sanitize;
 use crate::story::Story;
 
-use super::super::layout::Areas;
+use super::super::layout::{Areas, Shape};
 use super::super::paint::{self, Row, Tone, piece};
 use super::super::screen::Screen;
 use super::super::wrap;
-use super::words;
+use super::{frame, words};
 
 /// Draws it: what does not fit is left out from the least important on.
 pub fn draw(story: &Story, screen: &Screen, areas: Areas, buffer: &mut Buffer) {
     let width = usize::from(areas.header.width);
     let name = " offshoot";
-    let mut facts = facts(story, screen);
+    let mut facts = match areas.shape {
+        Shape::Bare => bare_facts(story, screen),
+        Shape::TooSmall | Shape::Single | Shape::Stacked | Shape::Side => facts(story, screen),
+    };
     // The facts in the order in which they are given up.
     for least in ["kept", "mode", "cost", "context", "model"] {
         if total(&facts) + wrap::cells(name) + 2 <= width {
@@ -44,17 +48,23 @@ fn total(facts: &[(&str, String)]) -> usize {
     facts.iter().map(|(_, words)| wrap::cells(words) + 3).sum()
 }
 
+/// Where no border can tell of the children, the header does.
+fn bare_facts(story: &Story, screen: &Screen) -> Vec<(&'static str, String)> {
+    let counts = frame::counts(story, screen);
+    if counts.is_empty() { facts(story, screen) } else { vec![("counts", counts)] }
+}
+
 fn place(screen: &Screen) -> String {
-    let workspace = super::super::sanitize::line(&screen.header.workspace).into_owned();
+    let workspace = sanitize::line(&screen.header.workspace).into_owned();
     match &screen.header.branch {
-        Some(branch) => format!("{workspace} ({})", super::super::sanitize::line(branch)),
+        Some(branch) => format!("{workspace} ({})", sanitize::line(branch)),
         None => workspace,
     }
 }
 
 fn facts(story: &Story, screen: &Screen) -> Vec<(&'static str, String)> {
     let lang = screen.lang;
-    let clean = |text: &str| super::super::sanitize::line(text).into_owned();
+    let clean = |text: &str| sanitize::line(text).into_owned();
     let model = if screen.header.language_model {
         clean(&screen.header.model)
     } else {

@@ -5,7 +5,7 @@ use crate::domain::budget::{Dimension, Limit};
 use crate::domain::event::{Failure, Timestamp};
 use crate::domain::report::{By, Exhausted, Status};
 use crate::domain::usage::MicroUsd;
-use crate::story::{Call, CallState, Doing, End, Runaway, Used};
+use crate::story::{Call, CallState, Doing, End, Node, Runaway, Story, Used};
 
 use super::super::lang::Lang;
 use super::super::paint::Tone;
@@ -60,6 +60,21 @@ pub fn doing_short(doing: Doing<'_>, lang: Lang) -> (String, Tone) {
             (lang.pick("running", "运行中").to_owned(), Tone::Child)
         }
         Doing::Ended(end) => ended(end, lang),
+    }
+}
+
+/// A child's number as people say it; one that was refused before it had one has none.
+pub fn number(node: &Node) -> String {
+    node.task.map_or_else(|| "#-".to_owned(), |task| format!("#{}", task.0))
+}
+
+/// What a parent does while its children work.
+pub fn waiting_for(story: &Story, node: &Node, lang: Lang) -> String {
+    match (story.delegations().live_count(), lang) {
+        (0 | 1, Lang::En) => format!("waiting for {} {}", number(node), node.role),
+        (0 | 1, Lang::Zh) => format!("等待 {} {}", number(node), node.role),
+        (children, Lang::En) => format!("waiting for {children} children"),
+        (children, Lang::Zh) => format!("等待 {children} 个子代理"),
     }
 }
 
@@ -182,9 +197,12 @@ pub fn runaway(runaway: Runaway, lang: Lang) -> String {
     format!("⚠ {reason} · ^X {}", lang.pick("cancels", "取消"))
 }
 
-/// A call's outcome: size and time, or what went wrong.
-pub fn outcome(call: &Call, lang: Lang, now: Timestamp) -> (String, Tone) {
+/// A call's outcome: size and time, or what went wrong. `live` if whoever made it still runs.
+pub fn outcome(call: &Call, live: bool, lang: Lang, now: Timestamp) -> (String, Tone) {
     match call.state {
+        CallState::Requested | CallState::Running if !live => {
+            (lang.pick("no result", "无结果").to_owned(), Tone::Quiet)
+        }
         CallState::Requested => (lang.pick("waiting", "等待").to_owned(), Tone::Quiet),
         CallState::Running => {
             let ran = now.millis_since(call.since);

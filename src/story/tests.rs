@@ -1,1 +1,0 @@
-//! Tables of events and what a reader knows after them.

@@ -1,0 +1,15 @@
+//! The story and the screen, without a terminal: events and keys in, frames and commands out.
+#![allow(missing_docs, clippy::unwrap_used, clippy::print_stderr, reason = "tests")]
+
+#[path = "screen/faults.rs"]
+mod faults;
+#[path = "screen/feed.rs"]
+mod feed;
+#[path = "screen/frames.rs"]
+mod frames;
+#[path = "screen/keys.rs"]
+mod keys;
+#[path = "screen/stories.rs"]
+mod stories;
+#[path = "screen/view.rs"]
+mod view;

@@ -1,0 +1,317 @@
+//! Events in, and what a reader knows after them.
+
+use offshoot::domain::budget::Dimension;
+use offshoot::domain::event::{Fact, Failure, Level};
+use offshoot::domain::ids::{CallId, TaskId};
+use offshoot::domain::report::{By, Status};
+use offshoot::domain::violation::{Code, Violation};
+use offshoot::story::{Body, CallState, Doing, Entry, Gauge, NodeState, Runaway, Story};
+use serde_json::json;
+
+use super::feed::{
+    Feed, call, child, grandchild, parent, report, task_call, three_children, usage,
+};
+
+fn doing(story: &Story, task: u32, feed: &Feed) -> String {
+    match story.delegations().of_task(TaskId(task)).unwrap().doing(feed.now()) {
+        Doing::Queued { position, .. } => format!("queued {position}"),
+        Doing::Between { .. } => "between".to_owned(),
+        Doing::Streaming => "streaming".to_owned(),
+        Doing::Silent { since } => format!("silent {}", feed.now().millis_since(since)),
+        Doing::Calling { call } => format!("calling {}", call.name),
+        Doing::Cancelling { .. } => "cancelling".to_owned(),
+        Doing::Ended(end) => format!("ended {}", end.status.as_str()),
+    }
+}
+
+fn kinds(entries: &[Entry]) -> Vec<&'static str> {
+    let kind = |entry: &Entry| match &entry.body {
+        Body::User { .. } => "user",
+        Body::Assistant(speech) if speech.streaming => "streaming",
+        Body::Assistant(_) => "assistant",
+        Body::Call(call) if call.child.is_some() => "delegation",
+        Body::Call(_) => "call",
+        Body::Notice(_) => "notice",
+        Body::Ended(_) => "ended",
+    };
+    entries.iter().map(kind).collect()
+}
+
+#[test]
+fn a_conversation_is_told_in_order() {
+    let mut feed = Feed::new();
+    let list = call("a", "list_files", json!({"path": "."}));
+    feed.user(1, "hi")
+        .run(1)
+        .turn(parent(1), 1)
+        .words(parent(1), "Let me")
+        .words(parent(1), " look.");
+    assert_eq!(kinds(feed.story.entries()), ["user", "streaming"]);
+    feed.says(parent(1), "Let me look.", vec![list.clone()]);
+    feed.does(parent(1), &list, "a b", 3).turn(parent(1), 2).words(parent(1), "Done.");
+    feed.says(parent(1), "Done.", Vec::new()).notice(parent(1), Level::Warning, "careful");
+    feed.finish(parent(1), Status::Completed, "Done.");
+    assert_eq!(kinds(feed.story.entries()), ["user", "assistant", "call", "assistant", "notice"]);
+    assert_eq!(feed.story.reply(), Some("Done."));
+    assert!(!feed.story.is_running());
+    assert!(feed.story.entries().iter().all(|entry| entry.version == 0), "text only grew");
+}
+
+#[test]
+fn a_message_is_right_where_pieces_of_it_were_lost() {
+    let mut feed = Feed::new();
+    feed.user(1, "hi").run(1).turn(parent(1), 1).words(parent(1), "He").words(parent(1), "o");
+    feed.says(parent(1), "Hello", Vec::new());
+    let last = feed.story.entries().last().unwrap();
+    assert_eq!((last.text(), last.version), (Some("Hello"), 1));
+}
+
+#[test]
+fn an_answer_that_was_stopped_says_so() {
+    let mut feed = Feed::new();
+    feed.user(1, "hi").run(1).turn(parent(1), 1).words(parent(1), "Half a");
+    feed.finish(parent(1), Status::Cancelled, "Half a");
+    assert_eq!(kinds(feed.story.entries()), ["user", "assistant", "ended"]);
+    let Body::Assistant(speech) = &feed.story.entries()[1].body else { panic!() };
+    assert!(speech.interrupted);
+}
+
+#[test]
+fn a_childs_state_is_what_the_runtime_says_and_has_an_age() {
+    let mut feed = Feed::new();
+    let task = task_call("c1", "researcher", "look");
+    let read = call("d1", "read_file", json!({"path": "x"}));
+    feed.user(1, "hi").run(1).says(parent(1), "", vec![task.clone()]).queued(1, "c1", 2);
+    assert_eq!(doing(&feed.story, 1, &feed), "queued 2");
+    feed.starts(parent(1), &task).child(1, "c1", "look");
+    assert_eq!(doing(&feed.story, 1, &feed), "between");
+    feed.turn(child(1), 1).wait(12_000);
+    assert_eq!(doing(&feed.story, 1, &feed), "silent 12000");
+    feed.words(child(1), "I").wait(100);
+    assert_eq!(doing(&feed.story, 1, &feed), "streaming");
+    feed.wait(3_900);
+    assert_eq!(doing(&feed.story, 1, &feed), "silent 4000");
+    feed.says(child(1), "I", vec![read.clone()]).starts(child(1), &read);
+    assert_eq!(doing(&feed.story, 1, &feed), "calling read_file");
+    feed.add(parent(1), Fact::CancelRequested { target: "t1".to_owned(), by: By::User });
+    assert_eq!(doing(&feed.story, 1, &feed), "cancelling");
+    feed.ends_with(child(1), &read, "not run", 1, Some(Failure::Cancelled)).turn(child(1), 2);
+    assert_eq!(doing(&feed.story, 1, &feed), "cancelling", "until the runtime says otherwise");
+    feed.finish_child(1, Status::Cancelled, "");
+    assert_eq!(doing(&feed.story, 1, &feed), "ended cancelled");
+    assert_eq!(feed.story.delegations().live_count(), 0);
+}
+
+#[test]
+fn a_run_can_be_named_for_a_cancel_too() {
+    let mut feed = three_children();
+    feed.add(parent(1), Fact::CancelRequested { target: "t3.1".to_owned(), by: By::Parent });
+    assert_eq!(doing(&feed.story, 3, &feed), "cancelling");
+    feed.add(parent(1), Fact::CancelRequested { target: "r1".to_owned(), by: By::User });
+    let run = feed.story.parent().unwrap();
+    assert!(matches!(run.doing(None, feed.now()), Doing::Cancelling { by: By::User, .. }));
+}
+
+#[test]
+fn children_are_known_by_their_call_and_grandchildren_are_nested() {
+    let mut feed = Feed::new();
+    let (one, two) = (task_call("same", "planner", "a"), task_call("same", "researcher", "b"));
+    feed.user(1, "hi").run(1).says(parent(1), "", vec![one.clone()]);
+    feed.starts(parent(1), &one).child_of(child(1), 1, "same", "planner", "a");
+    feed.says(child(1), "", vec![two.clone()]).starts(child(1), &two);
+    feed.child_of(grandchild(2, 1), 2, "same", "researcher", "b");
+    let tree = feed.story.delegations();
+    let (root, nested) = (tree.of_task(TaskId(1)).unwrap(), tree.of_task(TaskId(2)).unwrap());
+    assert_eq!(nested.parent, Some(root.id));
+    assert_eq!((tree.depth(root.id), tree.depth(nested.id)), (0, 1));
+    assert_eq!((tree.first(), tree.after(root.id)), (Some(root.id), Some(nested.id)));
+    assert_eq!((tree.last(), tree.before(nested.id)), (Some(nested.id), Some(root.id)));
+    assert_eq!(tree.newest_live().map(|node| node.id), Some(nested.id));
+}
+
+#[test]
+fn the_newest_child_comes_first_in_the_list_and_the_walk_reaches_all() {
+    let mut feed = Feed::new();
+    feed.user(1, "hi").run(1);
+    for task in 1..=4 {
+        feed.child(task, &format!("c{task}"), "x");
+    }
+    feed.child_of(grandchild(5, 2), 2, "g1", "researcher", "y");
+    feed.child_of(grandchild(6, 2), 2, "g2", "researcher", "y");
+    let tree = feed.story.delegations();
+    let number = |id| tree.get(id).and_then(|node| node.task).map_or(0, |task| task.0);
+    let down: Vec<u32> =
+        std::iter::successors(tree.first(), |id| tree.after(*id)).map(number).collect();
+    let mut up: Vec<u32> =
+        std::iter::successors(tree.last(), |id| tree.before(*id)).map(number).collect();
+    up.reverse();
+    assert_eq!(down, [4, 3, 2, 6, 5, 1]);
+    assert_eq!(up, down);
+}
+
+#[test]
+fn a_refused_delegation_is_a_node_that_never_ran() {
+    let mut feed = Feed::new();
+    let task = task_call("c1", "worker", "write");
+    feed.user(1, "hi").run(1).says(parent(1), "", vec![task.clone()]);
+    let violations =
+        vec![Violation::new(Code::ToolEscalation, "allowed_tools", "bash is not held")];
+    let fact = Fact::ContractRefused {
+        call: CallId::from("c1"),
+        code: Code::ToolEscalation,
+        field: "allowed_tools".to_owned(),
+        message: "bash is not held".to_owned(),
+        violations,
+    };
+    feed.add(parent(1), fact);
+    let mut refusal = report(1, Status::Blocked, "refused");
+    (refusal.task_id, refusal.attempt, refusal.trace) = (None, None, None);
+    feed.ends_with(parent(1), &task, &refusal.to_json(), 0, Some(Failure::Refused));
+    let node = &feed.story.delegations().nodes()[0];
+    let NodeState::Ended(end) = &node.state else { panic!("{:?}", node.state) };
+    assert_eq!((end.status, end.code), (Status::Blocked, Some(Code::ToolEscalation)));
+    assert_eq!((node.role.as_str(), node.notices[0].text.as_str()), ("worker", "bash is not held"));
+    assert_eq!(feed.story.reports().count(), 1);
+    assert_eq!(kinds(feed.story.entries()), ["user", "delegation"]);
+}
+
+#[test]
+fn a_child_that_was_cancelled_in_the_queue_ends_by_its_result() {
+    let mut feed = Feed::new();
+    let task = task_call("c1", "researcher", "look");
+    feed.user(1, "hi").run(1).says(parent(1), "", vec![task.clone()]).queued(1, "c1", 0);
+    let mut report = report(1, Status::Cancelled, "cancelled in the queue");
+    report.turns = 0;
+    feed.ends_with(parent(1), &task, &report.to_json(), 0, Some(Failure::Cancelled));
+    assert_eq!(doing(&feed.story, 1, &feed), "ended cancelled");
+    assert_eq!(feed.story.delegations().live_count(), 0);
+}
+
+#[test]
+fn what_a_child_uses_is_counted_for_its_parents_too() {
+    let mut feed = Feed::new();
+    feed.user(1, "hi").run(1).child(1, "c1", "a");
+    feed.child_of(grandchild(2, 1), 2, "g", "researcher", "b");
+    feed.charged(parent(1), usage(1_000, 10, Some(5)));
+    feed.charged(child(1), usage(200, 20, Some(6)));
+    feed.charged(grandchild(2, 1), usage(30, 3, Some(7)));
+    let story = &feed.story;
+    let input = |task| {
+        let node = story.delegations().of_task(TaskId(task)).unwrap();
+        node.run.as_ref().unwrap().usage.input_tokens
+    };
+    assert_eq!((input(2), input(1)), (30, 230));
+    assert_eq!(story.parent().unwrap().usage.input_tokens, 1_230);
+    assert_eq!(story.totals().usage.input_tokens, 1_230);
+    assert_eq!(story.totals().cost().map(|cost| cost.0), Some(18));
+    assert_eq!(story.totals().context_tokens, 1_000);
+}
+
+#[test]
+fn the_gauge_puts_the_tightest_dimension_first() {
+    let feed = three_children();
+    let node = feed.story.delegations().of_task(TaskId(3)).unwrap();
+    let gauge = Gauge::of(node.run.as_ref().unwrap(), feed.now());
+    assert_eq!(gauge.tightest().dimension, Dimension::Turns);
+    assert_eq!(gauge.tightest().used, Some(3));
+    let calls = gauge.get(Dimension::ToolCalls).unwrap();
+    assert_eq!((calls.used, calls.limit.finite()), (Some(3), Some(60)));
+    let ratios: Vec<f64> = gauge.0.iter().map(offshoot::story::Used::ratio).collect();
+    assert!(ratios.is_sorted_by(|a, b| a >= b), "{ratios:?}");
+}
+
+#[test]
+fn not_run_calls_are_free() {
+    let mut feed = Feed::new();
+    let (one, two) = (call("a", "search", json!({})), call("b", "search", json!({})));
+    feed.user(1, "hi").run(1).says(parent(1), "", vec![one.clone(), two.clone()]);
+    feed.does(parent(1), &one, "x", 1);
+    feed.ends_with(parent(1), &two, "not run: budget", 0, Some(Failure::NotRun));
+    assert_eq!(feed.story.parent().unwrap().tool_calls, 1);
+}
+
+#[test]
+fn what_was_kept_out_is_the_childs_growth_minus_its_report() {
+    let feed = three_children();
+    let grown = 62_000 - 800;
+    let kept = feed.story.totals().kept_out_tokens();
+    assert!((grown - 400..grown).contains(&kept), "{kept}");
+    let mut small = Feed::new();
+    small.user(1, "hi").run(1).child(1, "c1", "a").charged(child(1), usage(500, 5, Some(1)));
+    small.finish_child(1, Status::Completed, "a report longer than nothing");
+    assert_eq!(small.story.totals().kept_out_tokens(), 0);
+}
+
+#[test]
+fn a_runaway_is_named() {
+    let mut feed = Feed::new();
+    feed.user(1, "hi").run(1).child(1, "c1", "a").turn(child(1), 1);
+    let runaway = |feed: &Feed| feed.story.delegations().of_task(TaskId(1)).unwrap().runaway();
+    for id in ["a", "b"] {
+        let same = call(id, "search", json!({"pattern": "x"}));
+        feed.says(child(1), "", vec![same.clone()]).does(child(1), &same, "nothing", 1);
+    }
+    assert_eq!(runaway(&feed), None);
+    feed.says(child(1), "", vec![call("c", "search", json!({"pattern": "x"}))]);
+    assert_eq!(runaway(&feed), Some(Runaway::Repeats(3)));
+    feed.says(child(1), "", vec![call("d", "search", json!({"pattern": "y"}))]);
+    assert_eq!(runaway(&feed), None);
+    feed.turn(child(1), 15);
+    assert_eq!(runaway(&feed), None);
+    feed.turn(child(1), 16);
+    assert_eq!(runaway(&feed), Some(Runaway::TurnsNearlyUsed { turn: 16, of: 20 }));
+
+    let mut failing = Feed::new();
+    failing.user(1, "hi").run(1).child(1, "c1", "a").turn(child(1), 1);
+    for id in ["a", "b", "c"] {
+        let read = call(id, "read_file", json!({"path": id}));
+        failing.says(child(1), "", vec![read.clone()]).starts(child(1), &read);
+        failing.ends_with(child(1), &read, "no such file", 1, Some(Failure::Error));
+    }
+    assert_eq!(runaway(&failing), Some(Runaway::OnlyErrors(3)));
+}
+
+#[test]
+fn results_find_their_calls_whatever_order_they_come_in() {
+    let mut feed = Feed::new();
+    let calls: Vec<_> =
+        (0..4).map(|n| call(&format!("k{n}"), "read_file", json!({"path": n}))).collect();
+    feed.user(1, "hi").run(1).child(1, "c1", "a").says(child(1), "", calls.clone());
+    for call in &calls {
+        feed.starts(child(1), call);
+    }
+    for (ms, call) in calls.iter().enumerate().rev() {
+        feed.ends(child(1), call, &format!("out {}", call.call), ms as u64);
+    }
+    let node = feed.story.delegations().of_task(TaskId(1)).unwrap();
+    for (index, call) in node.calls.iter().enumerate() {
+        assert_eq!(call.output, format!("out k{index}"));
+        assert!(matches!(call.state, CallState::Finished { ok: true, .. }));
+    }
+    assert!(node.running_call().is_none());
+}
+
+#[test]
+fn events_that_fit_nowhere_change_nothing() {
+    let mut feed = Feed::new();
+    let stray = call("z", "search", json!({}));
+    feed.words(child(9), "hello").turn(child(9), 1).starts(child(9), &stray);
+    feed.ends(child(9), &stray, "x", 1).finish_child(9, Status::Completed, "x");
+    feed.add(parent(1), Fact::CancelRequested { target: "nobody".to_owned(), by: By::User });
+    feed.add(parent(1), Fact::Unknown);
+    assert!(feed.story.entries().is_empty());
+    assert!(feed.story.delegations().nodes().is_empty());
+}
+
+#[test]
+fn a_story_read_from_its_lines_is_the_same_story() {
+    let feed = three_children();
+    let mut again = Story::default();
+    for event in &feed.log {
+        let line = serde_json::to_string(event.as_ref()).unwrap();
+        again.apply(&serde_json::from_str(&line).unwrap());
+    }
+    assert_eq!(again.entries(), feed.story.entries());
+    assert_eq!(again.delegations().nodes(), feed.story.delegations().nodes());
+    assert_eq!(again.totals(), feed.story.totals());
+}
