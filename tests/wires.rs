@@ -299,7 +299,7 @@ async fn an_error_status_is_one_clean_line_without_the_key() {
     ] {
         let server = Server::start(Answer::new(status, kind, body)).await;
         let (chunks, error) = ask(&server.provider()).await;
-        let Some(ProviderError::Status { host, status, detail }) = error else {
+        let Some(ProviderError::Status { host, status, detail, .. }) = error else {
             panic!("{error:?}");
         };
         assert!(chunks.is_empty());
@@ -472,7 +472,12 @@ fn assert_reads_as(chunks: &[Chunk], checked: &Value, name: &str) {
                 calls.push(json!({"name": call.name, "arguments": call.arguments}));
             }
             Chunk::Usage(told) => usage = *told,
-            Chunk::Reasoning(_) | Chunk::Signature(_) | Chunk::Redacted(_) | Chunk::Stop(_) => {}
+            Chunk::Reasoning(_)
+            | Chunk::Signature(_)
+            | Chunk::Redacted(_)
+            | Chunk::Opaque(_)
+            | Chunk::Alive
+            | Chunk::Stop(_) => {}
         }
     }
     let words = |key: &str| checked[key].as_str().unwrap_or_default().to_owned();

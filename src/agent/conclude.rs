@@ -117,7 +117,10 @@ fn last_message_is_silent(run: &Run) -> bool {
     match run.history.messages().last().map(AsRef::as_ref) {
         Some(Message::Assistant(answer)) => answer.blocks.iter().all(|block| match block {
             Block::Text { text } => text == crate::domain::history::NO_TEXT,
-            Block::Reasoning { .. } | Block::Redacted { .. } | Block::ToolCall(_) => true,
+            Block::Reasoning { .. }
+            | Block::Redacted { .. }
+            | Block::Opaque { .. }
+            | Block::ToolCall(_) => true,
         }),
         Some(Message::User { .. } | Message::Results { .. }) | None => true,
     }

@@ -9,7 +9,7 @@ use super::run::{Run, RunShared};
 use crate::domain::event::Fact;
 use crate::domain::message::{AssistantMessage, Block, Message, StopReason};
 use crate::domain::report::{By, Ending, Exhausted};
-use crate::domain::usage::{Usage, estimate_tokens};
+use crate::domain::usage::Usage;
 use crate::domain::violation::Code;
 use crate::provider::{Chunk, ProviderError, Request, ToolChoice};
 
@@ -114,9 +114,7 @@ async fn charge(run: &mut Run, plan: &TurnPlan, answer: &Assembly) {
     let shared = &run.shared;
     let mut usage = answer.usage.unwrap_or_else(|| answer.estimate(plan.prompt_tokens));
     let prices = shared.host.provider.identity().prices;
-    usage.cost_usd = usage
-        .cost_usd
-        .or_else(|| prices.map(|prices| prices.cost(usage.input_tokens, usage.output_tokens)));
+    usage.cost_usd = usage.cost_usd.or_else(|| prices.map(|prices| prices.cost_of(&usage)));
     let remaining = {
         let mut ledger = shared.tree.ledger();
         ledger.charge_request(shared.account, &usage);
@@ -185,6 +183,8 @@ impl Assembly {
             }
             Chunk::Signature(seal) => self.sign(seal),
             Chunk::Redacted(data) => self.blocks.push(Block::Redacted { data }),
+            Chunk::Opaque(data) => self.blocks.push(Block::Opaque { data }),
+            Chunk::Alive => {}
             Chunk::ToolCall(call) => self.blocks.push(Block::ToolCall(call)),
             Chunk::Usage(usage) => self.usage = Some(usage),
             Chunk::Stop(reason) => self.stop = Some(reason),
@@ -218,16 +218,9 @@ impl Assembly {
 
     /// Usage for an answer whose provider told none.
     fn estimate(&self, prompt_tokens: u64) -> Usage {
-        let tokens = |block: &Block| match block {
-            Block::Text { text } | Block::Reasoning { text, .. } => estimate_tokens(text),
-            Block::Redacted { data } => estimate_tokens(data),
-            Block::ToolCall(call) => {
-                estimate_tokens(&call.name) + estimate_tokens(&call.arguments.to_string())
-            }
-        };
         Usage {
             input_tokens: prompt_tokens,
-            output_tokens: self.blocks.iter().map(tokens).sum(),
+            output_tokens: self.blocks.iter().map(Block::estimated_tokens).sum(),
             estimated: true,
             ..Usage::default()
         }

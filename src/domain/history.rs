@@ -6,7 +6,6 @@ use std::sync::Arc;
 
 use super::ids::CallId;
 use super::message::{AssistantMessage, Block, Message, StopReason, ToolCall, ToolResult};
-use super::usage::estimate_tokens;
 
 /// What stands in a history for an answer without any words or calls.
 pub const NO_TEXT: &str = "(no text)";
@@ -170,7 +169,7 @@ impl History {
     }
 
     fn push(&mut self, message: Message) {
-        self.tokens += estimate_message(&message);
+        self.tokens += message.estimated_tokens();
         self.messages.push(Arc::new(message));
     }
 }
@@ -189,27 +188,4 @@ fn with_visible_output(mut result: ToolResult) -> ToolResult {
         "(no output)".clone_into(&mut result.output);
     }
     result
-}
-
-/// Tokens that one message takes in a prompt: its texts plus four for its frame.
-fn estimate_message(message: &Message) -> u64 {
-    const FRAME: u64 = 4;
-    FRAME
-        + match message {
-            Message::User { text } => estimate_tokens(text),
-            Message::Assistant(answer) => answer.blocks.iter().map(estimate_block).sum(),
-            Message::Results { results } => {
-                results.iter().map(|r| FRAME + estimate_tokens(&r.output)).sum()
-            }
-        }
-}
-
-fn estimate_block(block: &Block) -> u64 {
-    match block {
-        Block::Text { text } | Block::Reasoning { text, .. } => estimate_tokens(text),
-        Block::Redacted { data } => estimate_tokens(data),
-        Block::ToolCall(call) => {
-            estimate_tokens(&call.name) + estimate_tokens(&call.arguments.to_string()) + 4
-        }
-    }
 }

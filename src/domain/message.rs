@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::ids::CallId;
+use super::usage::estimate_tokens;
 
 /// A tool as a model sees it.
 #[derive(Debug, Clone, PartialEq)]
@@ -72,8 +73,28 @@ pub enum Block {
         /// The sealed bytes as the provider wrote them.
         data: String,
     },
+    /// A block of the provider's own, to be sent back to the same provider unchanged.
+    Opaque {
+        /// The block as the provider wrote it.
+        data: Value,
+    },
     /// A tool call.
     ToolCall(ToolCall),
+}
+
+impl Block {
+    /// An estimate of the tokens that the block takes in a prompt.
+    pub fn estimated_tokens(&self) -> u64 {
+        const FRAME: u64 = 4;
+        match self {
+            Self::Text { text } | Self::Reasoning { text, .. } => estimate_tokens(text),
+            Self::Redacted { data } => estimate_tokens(data),
+            Self::Opaque { data } => estimate_tokens(&data.to_string()),
+            Self::ToolCall(call) => {
+                FRAME + estimate_tokens(&call.name) + estimate_tokens(&call.arguments.to_string())
+            }
+        }
+    }
 }
 
 /// Why the model stopped.
@@ -125,7 +146,10 @@ impl AssistantMessage {
     pub fn tool_calls(&self) -> impl Iterator<Item = &ToolCall> {
         self.blocks.iter().filter_map(|block| match block {
             Block::ToolCall(call) => Some(call),
-            Block::Text { .. } | Block::Reasoning { .. } | Block::Redacted { .. } => None,
+            Block::Text { .. }
+            | Block::Reasoning { .. }
+            | Block::Redacted { .. }
+            | Block::Opaque { .. } => None,
         })
     }
 }
@@ -159,4 +183,19 @@ pub enum Message {
         /// One for each call.
         results: Vec<ToolResult>,
     },
+}
+
+impl Message {
+    /// An estimate of the tokens that the message takes in a prompt: its texts and its frame.
+    pub fn estimated_tokens(&self) -> u64 {
+        const FRAME: u64 = 4;
+        FRAME
+            + match self {
+                Self::User { text } => estimate_tokens(text),
+                Self::Assistant(answer) => answer.blocks.iter().map(Block::estimated_tokens).sum(),
+                Self::Results { results } => {
+                    results.iter().map(|result| FRAME + estimate_tokens(&result.output)).sum()
+                }
+            }
+    }
 }

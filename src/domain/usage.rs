@@ -122,16 +122,43 @@ pub struct Prices {
     pub input: u64,
     /// Per million generated tokens.
     pub output: u64,
+    /// Per million prompt tokens read from the provider's cache.
+    pub cache_read: u64,
+    /// Per million prompt tokens written to the provider's cache.
+    pub cache_write: u64,
 }
 
 impl Prices {
     /// A model that costs nothing, such as the embedded one.
-    pub const FREE: Self = Self { input: 0, output: 0 };
+    pub const FREE: Self = Self::uncached(0, 0);
 
-    /// The cost of this many tokens, rounded up to a micro-dollar.
+    /// The prices of a provider without a cache, in micro-dollars per million tokens.
+    pub const fn uncached(input: u64, output: u64) -> Self {
+        Self { input, output, cache_read: input, cache_write: input }
+    }
+
+    /// What a request cost, rounded up to a micro-dollar.
+    pub fn cost_of(&self, usage: &Usage) -> MicroUsd {
+        let cached = usage.cache_read_tokens.saturating_add(usage.cache_write_tokens);
+        self.sum([
+            (self.input, usage.input_tokens.saturating_sub(cached)),
+            (self.cache_read, usage.cache_read_tokens),
+            (self.cache_write, usage.cache_write_tokens),
+            (self.output, usage.output_tokens),
+        ])
+    }
+
+    /// The most that this many tokens can cost, whatever of the prompt is cached, rounded up to a
+    /// micro-dollar.
     pub fn cost(&self, input_tokens: u64, output_tokens: u64) -> MicroUsd {
-        let part = |price: u64, tokens: u64| u128::from(price) * u128::from(tokens);
-        let total = part(self.input, input_tokens).saturating_add(part(self.output, output_tokens));
+        let input = self.input.max(self.cache_write);
+        self.sum([(input, input_tokens), (self.output, output_tokens)])
+    }
+
+    fn sum<const N: usize>(&self, parts: [(u64, u64); N]) -> MicroUsd {
+        let total = parts.into_iter().fold(0_u128, |total, (price, tokens)| {
+            total.saturating_add(u128::from(price) * u128::from(tokens))
+        });
         MicroUsd(u64::try_from(total.div_ceil(1_000_000)).unwrap_or(u64::MAX))
     }
 }

@@ -1,12 +1,8 @@
 //! What a request and its answer weigh where no server counts tokens. It knows texts, not budgets.
 
-use crate::domain::message::{Block, Message};
 use crate::domain::usage::{Prices, Usage, estimate_tokens};
 
 use super::Request;
-
-/// Tokens around each message and call: roles, ids, separators.
-const FRAME: u64 = 4;
 
 /// The estimated usage of `request` and the text it was answered with. A server never bills more
 /// output than the request allowed, so neither does this.
@@ -27,26 +23,6 @@ fn prompt_tokens(request: &Request) -> u64 {
         let parameters = estimate_tokens(&tool.parameters.to_string());
         estimate_tokens(&tool.name) + estimate_tokens(&tool.description) + parameters
     });
-    let messages = request.messages.iter().map(|message| FRAME + message_tokens(message));
+    let messages = request.messages.iter().map(|message| message.estimated_tokens());
     estimate_tokens(&request.system) + tools.sum::<u64>() + messages.sum::<u64>()
-}
-
-fn message_tokens(message: &Message) -> u64 {
-    match message {
-        Message::User { text } => estimate_tokens(text),
-        Message::Assistant(answer) => answer.blocks.iter().map(block_tokens).sum(),
-        Message::Results { results } => {
-            results.iter().map(|result| FRAME + estimate_tokens(&result.output)).sum()
-        }
-    }
-}
-
-fn block_tokens(block: &Block) -> u64 {
-    match block {
-        Block::Text { text } | Block::Reasoning { text, .. } => estimate_tokens(text),
-        Block::Redacted { data } => estimate_tokens(data),
-        Block::ToolCall(call) => {
-            FRAME + estimate_tokens(&call.name) + estimate_tokens(&call.arguments.to_string())
-        }
-    }
 }

@@ -129,7 +129,12 @@ impl LazyClient {
         if status.as_u16() == 404 && self.endpoint.url.path().matches('/').count() <= 2 {
             detail.push_str("; is a /v1 missing at the end of the base URL?");
         }
-        ProviderError::Status { host: self.endpoint.host.clone(), status: status.as_u16(), detail }
+        ProviderError::Status {
+            host: self.endpoint.host.clone(),
+            status: status.as_u16(),
+            detail,
+            retry_after: None,
+        }
     }
 }
 

@@ -15,8 +15,10 @@ mod sse;
 
 use std::pin::Pin;
 use std::sync::Arc;
+use std::time::Duration;
 
 use futures_util::Stream;
+use serde_json::Value;
 
 use crate::domain::ids::RunId;
 use crate::domain::message::{Message, StopReason, ToolCall, ToolSchema};
@@ -37,6 +39,8 @@ pub struct Identity {
     pub prices: Option<Prices>,
     /// Output tokens that one request may ask for at most.
     pub max_output_tokens: u64,
+    /// Tokens that prompt and answer may have together; `None` if unknown.
+    pub context_window: Option<u64>,
     /// True if there is a language model behind it.
     pub is_language_model: bool,
 }
@@ -84,6 +88,10 @@ pub enum Chunk {
     Signature(String),
     /// A sealed reasoning block.
     Redacted(String),
+    /// A block of the provider's own, to be sent back to it unchanged and shown to nobody.
+    Opaque(Value),
+    /// The server said that it is still there. Shows nothing; resets the timer for silence.
+    Alive,
     /// A whole call.
     ToolCall(ToolCall),
     /// What the request has used so far; a later one replaces an earlier one.
@@ -112,6 +120,26 @@ pub enum ProviderError {
         status: u16,
         /// Its words, shortened.
         detail: String,
+        /// How long it asked to wait before another try.
+        retry_after: Option<Duration>,
+    },
+    /// The prompt does not fit into the model.
+    #[error("the prompt is too long for the model at {host}: {detail}")]
+    ContextExceeded {
+        /// Which.
+        host: String,
+        /// Its words, shortened.
+        detail: String,
+    },
+    /// The server said nothing for too long.
+    #[error("{host} said nothing for {seconds} s {phase}; try again, or raise the stall timeout")]
+    Stalled {
+        /// Which.
+        host: String,
+        /// How long was waited, in seconds.
+        seconds: u64,
+        /// `before its answer began` or `in the middle of its answer`.
+        phase: &'static str,
     },
     /// The answer broke off or made no sense.
     #[error("the answer of {host} broke off: {detail}")]

@@ -34,10 +34,10 @@ fn money_is_shown_with_two_digits_and_small_sums_with_four() {
 
 #[test]
 fn prices_round_up_and_do_not_overflow() {
-    let prices = Prices { input: 3_000_000, output: 15_000_000 };
+    let prices = Prices::uncached(3_000_000, 15_000_000);
     assert_eq!(prices.cost(1_000, 100), MicroUsd(4_500));
-    assert_eq!(Prices { input: 1, output: 0 }.cost(1, 0), MicroUsd(1));
-    let most = Prices { input: u64::MAX, output: u64::MAX };
+    assert_eq!(Prices::uncached(1, 0).cost(1, 0), MicroUsd(1));
+    let most = Prices::uncached(u64::MAX, u64::MAX);
     assert_eq!(most.cost(u64::MAX, u64::MAX), MicroUsd(u64::MAX));
 }
 

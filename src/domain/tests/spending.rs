@@ -13,7 +13,7 @@ const ASK: Ask = Ask {
     prompt_tokens: 1_000,
     output_per_request: 8_192,
     model_max_output: 64_000,
-    prices: Some(Prices { input: 1_000_000, output: 4_000_000 }),
+    prices: Some(Prices::uncached(1_000_000, 4_000_000)),
 };
 
 fn with(changes: &[(Dimension, u64)]) -> (Ledger, AccountId) {

@@ -64,6 +64,7 @@ impl Offline {
             local: true,
             prices: Some(Prices::FREE),
             max_output_tokens: 8_192,
+            context_window: None,
             is_language_model: false,
         };
         Self { identity, pace }

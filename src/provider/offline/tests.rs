@@ -123,7 +123,11 @@ async fn ask_paced(request: Request, pace: Duration) -> AssistantMessage {
             Chunk::ToolCall(call) => calls.push(Block::ToolCall(call)),
             Chunk::Usage(usage) => assert!(usage.estimated && usage.output_tokens > 0),
             Chunk::Stop(stop) => stop_reason = Some(stop),
-            Chunk::Reasoning(_) | Chunk::Signature(_) | Chunk::Redacted(_) => {}
+            Chunk::Reasoning(_)
+            | Chunk::Signature(_)
+            | Chunk::Redacted(_)
+            | Chunk::Opaque(_)
+            | Chunk::Alive => {}
         }
     }
     let blocks = [Block::Text { text }].into_iter().chain(calls).collect();

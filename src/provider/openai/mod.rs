@@ -67,6 +67,7 @@ impl OpenAi {
             local: endpoint.is_loopback(),
             prices: None,
             max_output_tokens: config.max_output_tokens.unwrap_or(DEFAULT_MAX_OUTPUT_TOKENS),
+            context_window: None,
             is_language_model: true,
         };
         let client = LazyClient::new(endpoint);
@@ -136,13 +137,16 @@ impl Wire {
             ProviderError::Unreachable { host, detail } => {
                 ProviderError::Unreachable { host, detail: hide(detail) }
             }
-            ProviderError::Status { host, status, detail } => {
-                ProviderError::Status { host, status, detail: hide(detail) }
+            ProviderError::Status { host, status, detail, retry_after } => {
+                ProviderError::Status { host, status, detail: hide(detail), retry_after }
             }
             ProviderError::Broken { host, detail } => {
                 ProviderError::Broken { host, detail: hide(detail) }
             }
-            ProviderError::Script(text) => ProviderError::Script(text),
+            ProviderError::ContextExceeded { host, detail } => {
+                ProviderError::ContextExceeded { host, detail: hide(detail) }
+            }
+            ProviderError::Stalled { .. } | ProviderError::Script(_) => error,
             ProviderError::Setup(text) => ProviderError::Setup(hide(text)),
         }
     }
@@ -180,7 +184,12 @@ impl<S: Stream<Item = Result<String, String>> + Unpin> Reading<S> {
         if let Some(failure) = step.failure {
             let host = wire.client.endpoint().host().to_owned();
             let error = match failure.status {
-                Some(status) => ProviderError::Status { host, status, detail: failure.detail },
+                Some(status) => ProviderError::Status {
+                    host,
+                    status,
+                    detail: failure.detail,
+                    retry_after: None,
+                },
                 None => ProviderError::Broken { host, detail: failure.detail },
             };
             self.ready.push_back(Err(wire.without_key(error)));

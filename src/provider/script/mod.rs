@@ -259,7 +259,7 @@ fn refined_prices(prices: PricesForm) -> Option<Prices> {
         (prices.per > 0.0).then_some(())?;
         MicroUsd::from_dollars(dollars * (1e6 / prices.per)).map(|price| price.0)
     };
-    Some(Prices { input: per_million(prices.input)?, output: per_million(prices.output)? })
+    Some(Prices::uncached(per_million(prices.input)?, per_million(prices.output)?))
 }
 
 fn identity(model: &str, prices: Option<Prices>) -> Identity {
@@ -270,6 +270,7 @@ fn identity(model: &str, prices: Option<Prices>) -> Identity {
         local: true,
         prices,
         max_output_tokens: 8_192,
+        context_window: None,
         is_language_model: false,
     }
 }

@@ -33,6 +33,7 @@ pub fn steps(turn: &Turn, number: usize, request: &Request, prices: Option<Price
             host: "script".to_owned(),
             status: error.status,
             detail: fill(&error.message),
+            retry_after: None,
         })));
         return steps;
     }

@@ -138,8 +138,12 @@ async fn an_error_is_a_status_of_the_host_script() {
     let script = script(&json!({
         "turns": [{"error": {"status": 529, "message": "busy {n}"}}], "repeat_last": true
     }));
-    let error =
-        ProviderError::Status { host: "script".into(), status: 529, detail: "busy 1".into() };
+    let error = ProviderError::Status {
+        host: "script".into(),
+        status: 529,
+        detail: "busy 1".into(),
+        retry_after: None,
+    };
     assert_eq!(ask(&script, parent("go")).await, Err(error));
 }
 
