@@ -36,7 +36,7 @@ use crossterm::event::{Event as TerminalEvent, KeyEventKind};
 use ratatui::Terminal;
 use ratatui::backend::CrosstermBackend;
 use ratatui::buffer::Buffer;
-use ratatui::layout::Position;
+use ratatui::layout::{Position, Rect};
 use tokio::sync::mpsc::{Permit, Receiver, Sender};
 use tokio::time::Instant;
 
@@ -290,10 +290,17 @@ impl App {
     fn perform(&mut self, effect: Effect) -> Result<(), UiError> {
         match effect {
             Effect::Send(command) => self.outbox.push_back(command),
-            Effect::Repaint => self.terminal.clear().map_err(UiError::Terminal)?,
+            Effect::Repaint => self.repaint().map_err(UiError::Terminal)?,
             Effect::Quit => self.leave(),
         }
         Ok(())
+    }
+
+    /// Forgets what the terminal shows, so that the next frame writes every cell. Not by
+    /// `Terminal::clear`: that asks the terminal for its cursor, and the answer goes to the keys.
+    fn repaint(&mut self) -> io::Result<()> {
+        let size = self.terminal.size()?;
+        self.terminal.resize(Rect::from((Position::ORIGIN, size)))
     }
 
     fn leave(&mut self) {
