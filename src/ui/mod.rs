@@ -18,6 +18,7 @@ pub mod layout;
 pub mod msg;
 pub mod overlay;
 pub mod paint;
+pub use crate::sanitize;
 pub mod screen;
 pub mod scroll;
 pub mod slash;
@@ -35,7 +36,7 @@ use crossterm::event::{Event as TerminalEvent, KeyEventKind};
 use ratatui::Terminal;
 use ratatui::backend::CrosstermBackend;
 use ratatui::buffer::Buffer;
-use ratatui::layout::Position;
+use ratatui::layout::{Position, Rect};
 use tokio::sync::mpsc::{Permit, Receiver, Sender};
 use tokio::time::Instant;
 
@@ -289,17 +290,17 @@ impl App {
     fn perform(&mut self, effect: Effect) -> Result<(), UiError> {
         match effect {
             Effect::Send(command) => self.outbox.push_back(command),
-            Effect::Repaint => self.repaint()?,
+            Effect::Repaint => self.repaint().map_err(UiError::Terminal)?,
             Effect::Quit => self.leave(),
         }
         Ok(())
     }
 
-    /// Clears the terminal, so that the next frame is drawn whole. `Terminal::clear` would ask the
-    /// terminal where its cursor is, and the answer would go to the task that reads the keys.
-    fn repaint(&mut self) -> Result<(), UiError> {
-        let area = self.terminal.size().map_err(UiError::Terminal)?;
-        self.terminal.resize(area.into()).map_err(UiError::Terminal)
+    /// Forgets what the terminal shows, so that the next frame writes every cell. Not by
+    /// `Terminal::clear`: that asks the terminal for its cursor, and the answer goes to the keys.
+    fn repaint(&mut self) -> io::Result<()> {
+        let size = self.terminal.size()?;
+        self.terminal.resize(Rect::from((Position::ORIGIN, size)))
     }
 
     fn leave(&mut self) {
