@@ -32,7 +32,7 @@ use std::io::{self, Stdout};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use crossterm::event::{Event as TerminalEvent, KeyEventKind};
+use crossterm::event::{Event as TerminalEvent, KeyEvent, KeyEventKind};
 use ratatui::Terminal;
 use ratatui::backend::CrosstermBackend;
 use ratatui::buffer::Buffer;
@@ -45,7 +45,7 @@ use crate::domain::event::{Event, Timestamp};
 use crate::story::Story;
 
 use burst::Burst;
-use input::Input;
+use input::{Heard, Input};
 use msg::{Effect, Msg};
 use paint::Palette;
 use screen::Screen;
@@ -148,7 +148,7 @@ impl App {
             story: Story::default(),
             screen,
             terminal,
-            input: Input::start(),
+            input: Input::start().map_err(UiError::Terminal)?,
             burst: Burst::default(),
             dirty: true,
             drawn: Instant::now(),
@@ -168,13 +168,13 @@ impl App {
         while !self.is_over() {
             let wake = self.next_wake();
             tokio::select! {
-                key = self.input.next() => self.terminal_events(key)?,
+                said = self.input.next() => self.terminal_said(said)?,
                 event = self.front.events.recv() => self.session_events(event)?,
                 permit = commands.reserve(), if !self.outbox.is_empty() => {
                     send(permit.ok(), &mut self.outbox);
                 }
                 () = signals.recv() => self.leave(),
-                () = sleep_until(wake) => self.tick()?,
+                () = sleep_until(wake) => self.take_in(Msg::Tick)?,
             }
             if self.dirty && self.drawn.elapsed() >= FRAME {
                 self.draw()?;
@@ -189,26 +189,25 @@ impl App {
         late || (asked && self.story.finished().is_some())
     }
 
-    /// When to wake up although nothing happens: to draw what changed, to show what ages, to send
-    /// an Enter that turned out not to be part of a paste, to stop waiting for the session.
+    /// When to wake up although nothing happens: to draw what changed, to show what ages, to stop
+    /// waiting for the session.
     fn next_wake(&self) -> Option<Instant> {
         let frame = self.dirty.then_some(self.drawn + FRAME);
         let aged = self.screen.next_wake(&self.story, now()).map(|wait| Instant::now() + wait);
         let goodbye = self.leaving.map(|since| since + GOODBYE);
-        [frame, aged, goodbye, self.burst.due()].into_iter().flatten().min()
+        [frame, aged, goodbye].into_iter().flatten().min()
     }
 
-    fn terminal_events(&mut self, first: Option<io::Result<TerminalEvent>>) -> Result<(), UiError> {
+    /// Takes in what the terminal said, and all that it has said since.
+    fn terminal_said(&mut self, first: Option<io::Result<Heard>>) -> Result<(), UiError> {
         let mut next = first;
-        let mut keys = Vec::new();
         loop {
             match next {
-                Some(Ok(TerminalEvent::Key(key))) if key.kind != KeyEventKind::Release => {
-                    keys.push(key);
-                }
-                Some(Ok(other)) => {
-                    self.flush_keys(&mut keys)?;
-                    self.other_event(other)?;
+                Some(Ok(Heard::Events(events))) => self.terminal_events(events)?,
+                Some(Ok(Heard::Quiet)) => {
+                    if let Some(msg) = self.burst.end() {
+                        self.take_in(msg)?;
+                    }
                 }
                 // Without a terminal there is nobody left to serve.
                 Some(Err(_)) | None => {
@@ -216,16 +215,31 @@ impl App {
                     return Ok(());
                 }
             }
-            match self.input.waiting() {
-                Some(event) => next = Some(event),
-                None => break,
+            next = self.input.waiting();
+            if next.is_none() {
+                return Ok(());
+            }
+        }
+    }
+
+    fn terminal_events(&mut self, events: Vec<TerminalEvent>) -> Result<(), UiError> {
+        let mut keys = Vec::new();
+        for event in events {
+            match event {
+                TerminalEvent::Key(key) if key.kind == KeyEventKind::Release => {}
+                TerminalEvent::Key(key) => keys.push(key),
+                other => {
+                    self.flush_keys(&mut keys)?;
+                    self.other_event(other)?;
+                }
             }
         }
         self.flush_keys(&mut keys)
     }
 
-    fn flush_keys(&mut self, keys: &mut Vec<crossterm::event::KeyEvent>) -> Result<(), UiError> {
-        for msg in self.burst.keys(std::mem::take(keys), self.screen.is_typing(), Instant::now()) {
+    fn flush_keys(&mut self, keys: &mut Vec<KeyEvent>) -> Result<(), UiError> {
+        let typing = self.screen.is_typing();
+        for msg in self.burst.keys(&std::mem::take(keys), typing) {
             self.take_in(msg)?;
         }
         Ok(())
@@ -270,13 +284,6 @@ impl App {
         }
         self.leaving = Instant::now().checked_sub(GOODBYE).or(self.leaving);
         Ok(())
-    }
-
-    fn tick(&mut self) -> Result<(), UiError> {
-        if let Some(msg) = self.burst.settle(Instant::now()) {
-            self.take_in(msg)?;
-        }
-        self.take_in(Msg::Tick)
     }
 
     fn take_in(&mut self, msg: Msg) -> Result<(), UiError> {
