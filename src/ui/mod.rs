@@ -10,6 +10,7 @@ pub mod burst;
 pub mod composer;
 pub mod conversation_pane;
 pub mod delegations_pane;
+mod input;
 pub mod key_table;
 pub mod keymap;
 pub mod lang;
@@ -31,8 +32,7 @@ use std::io::{self, Stdout};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use crossterm::event::{Event as TerminalEvent, EventStream, KeyEventKind};
-use futures_util::{FutureExt, StreamExt};
+use crossterm::event::{Event as TerminalEvent, KeyEventKind};
 use ratatui::Terminal;
 use ratatui::backend::CrosstermBackend;
 use ratatui::buffer::Buffer;
@@ -42,9 +42,11 @@ use tokio::time::Instant;
 
 use crate::domain::command::Command;
 use crate::domain::event::{Event, Timestamp};
+use crate::domain::exit::Exit;
 use crate::story::Story;
 
 use burst::Burst;
+use input::Input;
 use msg::{Effect, Msg};
 use paint::Palette;
 use screen::Screen;
@@ -96,13 +98,14 @@ pub struct Front {
     pub header: HeaderFacts,
 }
 
-/// Runs until the user quits, the session ends, or the process is asked to end.
-pub async fn run(front: Front) -> Result<(), UiError> {
+/// Runs until the user quits or the session ends, both of which end well, or until the process is
+/// asked to end, which is a cancel.
+pub async fn run(front: Front) -> Result<Exit, UiError> {
     let guard = terminal::Guard::enter()?;
     let mut app = App::new(front)?;
     let outcome = app.run().await;
     drop(guard);
-    outcome
+    outcome.map(|()| app.exit)
 }
 
 /// Draws one frame of a story into a buffer of the screen's size; gives back where the caret is.
@@ -123,12 +126,13 @@ struct App {
     story: Story,
     screen: Screen,
     terminal: Terminal<CrosstermBackend<io::BufWriter<Stdout>>>,
-    keys: EventStream,
+    keys: Receiver<Input>,
     burst: Burst,
     /// Whether anything changed since the last frame, and when that was.
     dirty: bool,
     drawn: Instant,
     leaving: Option<Instant>,
+    exit: Exit,
     /// What the session has not taken yet: waiting for it must not keep its events waiting.
     outbox: VecDeque<Command>,
 }
@@ -147,11 +151,12 @@ impl App {
             story: Story::default(),
             screen,
             terminal,
-            keys: EventStream::new(),
+            keys: input::start().map_err(UiError::Terminal)?,
             burst: Burst::default(),
             dirty: true,
             drawn: Instant::now(),
             leaving: None,
+            exit: Exit::Completed,
             outbox: VecDeque::new(),
         })
     }
@@ -167,12 +172,12 @@ impl App {
         while !self.is_over() {
             let wake = self.next_wake();
             tokio::select! {
-                key = self.keys.next() => self.terminal_events(key)?,
+                Some(input) = self.keys.recv() => self.terminal_events(input)?,
                 event = self.front.events.recv() => self.session_events(event)?,
                 permit = commands.reserve(), if !self.outbox.is_empty() => {
                     send(permit.ok(), &mut self.outbox);
                 }
-                () = signals.recv() => self.leave(),
+                () = signals.recv() => self.called_off(),
                 () = sleep_until(wake) => self.tick()?,
             }
             if self.dirty && self.drawn.elapsed() >= FRAME {
@@ -197,29 +202,20 @@ impl App {
         [frame, aged, goodbye, self.burst.due()].into_iter().flatten().min()
     }
 
-    fn terminal_events(&mut self, first: Option<io::Result<TerminalEvent>>) -> Result<(), UiError> {
-        let mut next = first;
+    /// Without a terminal there is nobody left to serve.
+    fn terminal_events(&mut self, input: Input) -> Result<(), UiError> {
+        let Ok(events) = input else {
+            self.leave();
+            return Ok(());
+        };
         let mut keys = Vec::new();
-        loop {
-            match next {
-                Some(Ok(TerminalEvent::Key(key))) if key.kind != KeyEventKind::Release => {
-                    keys.push(key);
-                }
-                Some(Ok(other)) => {
+        for event in events {
+            match event {
+                TerminalEvent::Key(key) if key.kind != KeyEventKind::Release => keys.push(key),
+                other => {
                     self.flush_keys(&mut keys)?;
                     self.other_event(other)?;
                 }
-                // Without a terminal there is nobody left to serve.
-                Some(Err(_)) | None => {
-                    self.leave();
-                    return Ok(());
-                }
-            }
-            match self.keys.next().now_or_never() {
-                Some(event) => {
-                    next = Some(event.unwrap_or_else(|| Err(io::ErrorKind::UnexpectedEof.into())));
-                }
-                None => break,
             }
         }
         self.flush_keys(&mut keys)
@@ -295,6 +291,12 @@ impl App {
             Effect::Quit => self.leave(),
         }
         Ok(())
+    }
+
+    /// The process was asked to end.
+    fn called_off(&mut self) {
+        self.exit = Exit::Cancelled;
+        self.leave();
     }
 
     fn leave(&mut self) {
