@@ -1,53 +1,46 @@
-//! What the terminal says, as a channel: one task owns crossterm's stream, so that the loop can ask
-//! what is already there without waiting. Asking the stream itself that way would leave it with a
-//! waker that wakes nobody, and the keys after that would never arrive.
+//! Where keys come in: a thread of its own reads the terminal and hands on what came at once. It
+//! refuses to know what a key means.
+//!
+//! Reading does not come back once the terminal is gone, so it must not happen on the thread that
+//! draws and hears signals. The thread has no end of its own; it ends with the process.
 
 use std::io;
+use std::thread;
+use std::time::Duration;
 
-use crossterm::event::{Event, EventStream};
-use futures_util::StreamExt;
-use tokio::sync::mpsc::{Receiver, channel};
-use tokio::task::JoinHandle;
+use crossterm::event::{Event, poll, read};
+use tokio::sync::mpsc;
 
-/// Events that wait for the loop; a paste without brackets fills it, and then the terminal waits.
-const AHEAD: usize = 1_024;
+/// Batches that wait for the screen; when it is full, keys wait in the terminal.
+const BATCHES_AHEAD: usize = 16;
+/// Events handed on at once at most.
+const BATCH: usize = 4_096;
 
-/// The terminal's events while this lives.
-#[derive(Debug)]
-pub struct Input {
-    events: Receiver<io::Result<Event>>,
-    pump: JoinHandle<()>,
+/// What came in at once, or why nothing comes any more; then it was the last.
+pub type Input = io::Result<Vec<Event>>;
+
+/// Starts reading.
+pub fn start() -> io::Result<mpsc::Receiver<Input>> {
+    let (sender, receiver) = mpsc::channel(BATCHES_AHEAD);
+    thread::Builder::new().name("keys".to_owned()).spawn(move || hand_on(&sender))?;
+    Ok(receiver)
 }
 
-impl Input {
-    /// Starts reading the terminal on the current tokio runtime.
-    pub fn start() -> Self {
-        let (outlet, events) = channel(AHEAD);
-        let pump = tokio::spawn(async move {
-            let mut stream = EventStream::new();
-            while let Some(event) = stream.next().await {
-                let failed = event.is_err();
-                if outlet.send(event).await.is_err() || failed {
-                    return;
-                }
-            }
-        });
-        Self { events, pump }
-    }
-
-    /// The next event; `None` once the terminal is gone.
-    pub async fn next(&mut self) -> Option<io::Result<Event>> {
-        self.events.recv().await
-    }
-
-    /// The next event if it is already there.
-    pub fn waiting(&mut self) -> Option<io::Result<Event>> {
-        self.events.try_recv().ok()
+fn hand_on(sender: &mpsc::Sender<Input>) {
+    loop {
+        let input = next();
+        let is_last = input.is_err();
+        if sender.blocking_send(input).is_err() || is_last {
+            return;
+        }
     }
 }
 
-impl Drop for Input {
-    fn drop(&mut self) {
-        self.pump.abort();
+/// Waits for an event and takes with it all that is there already.
+fn next() -> Input {
+    let mut events = vec![read()?];
+    while events.len() < BATCH && poll(Duration::ZERO)? {
+        events.push(read()?);
     }
+    Ok(events)
 }

@@ -10,7 +10,7 @@ pub mod burst;
 pub mod composer;
 pub mod conversation_pane;
 pub mod delegations_pane;
-pub mod input;
+mod input;
 pub mod key_table;
 pub mod keymap;
 pub mod lang;
@@ -42,6 +42,7 @@ use tokio::time::Instant;
 
 use crate::domain::command::Command;
 use crate::domain::event::{Event, Timestamp};
+use crate::domain::exit::Exit;
 use crate::story::Story;
 
 use burst::Burst;
@@ -97,13 +98,14 @@ pub struct Front {
     pub header: HeaderFacts,
 }
 
-/// Runs until the user quits, the session ends, or the process is asked to end.
-pub async fn run(front: Front) -> Result<(), UiError> {
+/// Runs until the user quits or the session ends, both of which end well, or until the process is
+/// asked to end, which is a cancel.
+pub async fn run(front: Front) -> Result<Exit, UiError> {
     let guard = terminal::Guard::enter()?;
     let mut app = App::new(front)?;
     let outcome = app.run().await;
     drop(guard);
-    outcome
+    outcome.map(|()| app.exit)
 }
 
 /// Draws one frame of a story into a buffer of the screen's size; gives back where the caret is.
@@ -124,12 +126,13 @@ struct App {
     story: Story,
     screen: Screen,
     terminal: Terminal<CrosstermBackend<io::BufWriter<Stdout>>>,
-    input: Input,
+    keys: Receiver<Input>,
     burst: Burst,
     /// Whether anything changed since the last frame, and when that was.
     dirty: bool,
     drawn: Instant,
     leaving: Option<Instant>,
+    exit: Exit,
     /// What the session has not taken yet: waiting for it must not keep its events waiting.
     outbox: VecDeque<Command>,
 }
@@ -148,11 +151,12 @@ impl App {
             story: Story::default(),
             screen,
             terminal,
-            input: Input::start(),
+            keys: input::start().map_err(UiError::Terminal)?,
             burst: Burst::default(),
             dirty: true,
             drawn: Instant::now(),
             leaving: None,
+            exit: Exit::Completed,
             outbox: VecDeque::new(),
         })
     }
@@ -168,12 +172,12 @@ impl App {
         while !self.is_over() {
             let wake = self.next_wake();
             tokio::select! {
-                key = self.input.next() => self.terminal_events(key)?,
+                Some(input) = self.keys.recv() => self.terminal_events(input)?,
                 event = self.front.events.recv() => self.session_events(event)?,
                 permit = commands.reserve(), if !self.outbox.is_empty() => {
                     send(permit.ok(), &mut self.outbox);
                 }
-                () = signals.recv() => self.leave(),
+                () = signals.recv() => self.called_off(),
                 () = sleep_until(wake) => self.tick()?,
             }
             if self.dirty && self.drawn.elapsed() >= FRAME {
@@ -198,27 +202,20 @@ impl App {
         [frame, aged, goodbye, self.burst.due()].into_iter().flatten().min()
     }
 
-    fn terminal_events(&mut self, first: Option<io::Result<TerminalEvent>>) -> Result<(), UiError> {
-        let mut next = first;
+    /// Without a terminal there is nobody left to serve.
+    fn terminal_events(&mut self, input: Input) -> Result<(), UiError> {
+        let Ok(events) = input else {
+            self.leave();
+            return Ok(());
+        };
         let mut keys = Vec::new();
-        loop {
-            match next {
-                Some(Ok(TerminalEvent::Key(key))) if key.kind != KeyEventKind::Release => {
-                    keys.push(key);
-                }
-                Some(Ok(other)) => {
+        for event in events {
+            match event {
+                TerminalEvent::Key(key) if key.kind != KeyEventKind::Release => keys.push(key),
+                other => {
                     self.flush_keys(&mut keys)?;
                     self.other_event(other)?;
                 }
-                // Without a terminal there is nobody left to serve.
-                Some(Err(_)) | None => {
-                    self.leave();
-                    return Ok(());
-                }
-            }
-            match self.input.waiting() {
-                Some(event) => next = Some(event),
-                None => break,
             }
         }
         self.flush_keys(&mut keys)
@@ -301,6 +298,12 @@ impl App {
     fn repaint(&mut self) -> io::Result<()> {
         let size = self.terminal.size()?;
         self.terminal.resize(Rect::from((Position::ORIGIN, size)))
+    }
+
+    /// The process was asked to end.
+    fn called_off(&mut self) {
+        self.exit = Exit::Cancelled;
+        self.leave();
     }
 
     fn leave(&mut self) {
