@@ -10,7 +10,7 @@ pub mod burst;
 pub mod composer;
 pub mod conversation_pane;
 pub mod delegations_pane;
-pub mod input;
+mod input;
 pub mod key_table;
 pub mod keymap;
 pub mod lang;
@@ -42,6 +42,7 @@ use tokio::time::Instant;
 
 use crate::domain::command::Command;
 use crate::domain::event::{Event, Timestamp};
+use crate::domain::exit::Exit;
 use crate::story::Story;
 
 use burst::Burst;
@@ -97,13 +98,14 @@ pub struct Front {
     pub header: HeaderFacts,
 }
 
-/// Runs until the user quits, the session ends, or the process is asked to end.
-pub async fn run(front: Front) -> Result<(), UiError> {
+/// Runs until the user quits or the session ends, both of which end well, or until the process is
+/// asked to end, which is a cancel.
+pub async fn run(front: Front) -> Result<Exit, UiError> {
     let guard = terminal::Guard::enter()?;
     let mut app = App::new(front)?;
     let outcome = app.run().await;
     drop(guard);
-    outcome
+    outcome.map(|()| app.exit)
 }
 
 /// Draws one frame of a story into a buffer of the screen's size; gives back where the caret is.
@@ -130,6 +132,7 @@ struct App {
     dirty: bool,
     drawn: Instant,
     leaving: Option<Instant>,
+    exit: Exit,
     /// What the session has not taken yet: waiting for it must not keep its events waiting.
     outbox: VecDeque<Command>,
 }
@@ -153,6 +156,7 @@ impl App {
             dirty: true,
             drawn: Instant::now(),
             leaving: None,
+            exit: Exit::Completed,
             outbox: VecDeque::new(),
         })
     }
@@ -168,12 +172,12 @@ impl App {
         while !self.is_over() {
             let wake = self.next_wake();
             tokio::select! {
-                said = self.input.next() => self.terminal_said(said)?,
+                Some(said) = self.input.next() => self.terminal_said(said)?,
                 event = self.front.events.recv() => self.session_events(event)?,
                 permit = commands.reserve(), if !self.outbox.is_empty() => {
                     send(permit.ok(), &mut self.outbox);
                 }
-                () = signals.recv() => self.leave(),
+                () = signals.recv() => self.called_off(),
                 () = sleep_until(wake) => self.take_in(Msg::Tick)?,
             }
             if self.dirty && self.drawn.elapsed() >= FRAME {
@@ -199,27 +203,22 @@ impl App {
     }
 
     /// Takes in what the terminal said, and all that it has said since.
-    fn terminal_said(&mut self, first: Option<io::Result<Heard>>) -> Result<(), UiError> {
-        let mut next = first;
-        loop {
-            match next {
-                Some(Ok(Heard::Events(events))) => self.terminal_events(events)?,
-                Some(Ok(Heard::Quiet)) => {
+    fn terminal_said(&mut self, first: io::Result<Heard>) -> Result<(), UiError> {
+        let mut next = Some(first);
+        while let Some(said) = next {
+            match said {
+                Ok(Heard::Events(events)) => self.terminal_events(events)?,
+                Ok(Heard::Quiet) => {
                     if let Some(msg) = self.burst.end() {
                         self.take_in(msg)?;
                     }
                 }
                 // Without a terminal there is nobody left to serve.
-                Some(Err(_)) | None => {
-                    self.leave();
-                    return Ok(());
-                }
+                Err(_) => self.leave(),
             }
             next = self.input.waiting();
-            if next.is_none() {
-                return Ok(());
-            }
         }
+        Ok(())
     }
 
     fn terminal_events(&mut self, events: Vec<TerminalEvent>) -> Result<(), UiError> {
@@ -308,6 +307,12 @@ impl App {
     fn repaint(&mut self) -> io::Result<()> {
         let size = self.terminal.size()?;
         self.terminal.resize(Rect::from((Position::ORIGIN, size)))
+    }
+
+    /// The process was asked to end.
+    fn called_off(&mut self) {
+        self.exit = Exit::Cancelled;
+        self.leave();
     }
 
     fn leave(&mut self) {

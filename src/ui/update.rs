@@ -81,6 +81,8 @@ fn happened(screen: &mut Screen, story: &Story, fact: &Fact, of_child: bool) {
         Fact::Notice { code, .. } if code == UNSENT => take_back(screen),
         Fact::SessionStarted { .. }
         | Fact::SessionFinished { .. }
+        | Fact::RetryScheduled { .. }
+        | Fact::Compacted { .. }
         | Fact::ContextAdded { .. }
         | Fact::TaskQueued { .. }
         | Fact::RunStarted { .. }

@@ -18,6 +18,7 @@ fn doing(story: &Story, task: u32, feed: &Feed) -> String {
         Doing::Between { .. } => "between".to_owned(),
         Doing::Streaming => "streaming".to_owned(),
         Doing::Silent { since } => format!("silent {}", feed.now().millis_since(since)),
+        Doing::Retrying { at, .. } => format!("retrying in {}", at.millis_since(feed.now())),
         Doing::Calling { call } => format!("calling {}", call.name),
         Doing::Cancelling { .. } => "cancelling".to_owned(),
         Doing::Ended(end) => format!("ended {}", end.status.as_str()),
