@@ -104,6 +104,20 @@ fn a_childs_state_is_what_the_runtime_says_and_has_an_age() {
 }
 
 #[test]
+fn a_failed_request_says_when_it_is_sent_again() {
+    let mut feed = Feed::new();
+    feed.user(1, "hi").run(1).child(1, "c1", "look").turn(child(1), 1);
+    let (http_status, reason) = (Some(429), "busy".to_owned());
+    let fact = Fact::RetryScheduled { delay_ms: 4_000, http_status, attempt: 2, reason };
+    feed.add(child(1), fact).wait(1_000);
+    assert_eq!(doing(&feed.story, 1, &feed), "retrying in 3000");
+    feed.wait(5_000);
+    assert_eq!(doing(&feed.story, 1, &feed), "silent 2000", "since the request was sent again");
+    feed.words(child(1), "I");
+    assert_eq!(doing(&feed.story, 1, &feed), "streaming");
+}
+
+#[test]
 fn a_run_can_be_named_for_a_cancel_too() {
     let mut feed = three_children();
     feed.add(parent(1), Fact::CancelRequested { target: "t3.1".to_owned(), by: By::Parent });
