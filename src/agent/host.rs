@@ -40,6 +40,8 @@ pub struct Host {
     pub max_depth: u32,
     /// How long to wait for the model, and how often.
     pub patience: Patience,
+    /// At which part of its window the conversation is summarised.
+    pub compact_at: Share,
     /// The live tasks, for cancelling one.
     pub live: Arc<LiveTasks>,
     /// The time of day.
@@ -73,6 +75,28 @@ impl Host {
             local: identity.local,
             priced: identity.prices.is_some(),
         }
+    }
+}
+
+/// A part of a whole, in percent from 1 to 100.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Share(u8);
+
+impl Share {
+    /// This many percent; `None` outside of 1 to 100.
+    pub fn percent(percent: u8) -> Option<Self> {
+        (1..=100).contains(&percent).then_some(Self(percent))
+    }
+
+    /// This part of a whole.
+    pub fn of(self, whole: u64) -> u64 {
+        whole / 100 * u64::from(self.0)
+    }
+}
+
+impl Default for Share {
+    fn default() -> Self {
+        Self(80)
     }
 }
 

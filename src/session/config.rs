@@ -17,6 +17,7 @@ use crate::workspace::Workspace;
 
 /// Tells the time of day.
 pub use crate::agent::host::Clock as ClockFn;
+pub use crate::agent::host::Share;
 
 /// A text that the user gave a name.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -67,6 +68,8 @@ pub struct Config {
     pub max_depth: u32,
     /// How long to wait for the model, and how often.
     pub patience: Patience,
+    /// At which part of the model's window a conversation is summarised.
+    pub compact_at: Share,
     /// Roles beside the built-in ones.
     pub more_roles: Vec<Role>,
     /// Everything ends this long after the start.

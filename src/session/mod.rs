@@ -35,7 +35,7 @@ use crate::provider::ToolChoice;
 use crate::tool::task;
 use crate::tool::toolbox::Toolbox;
 
-pub use config::{ClockFn, Config, Pin, RunLimits};
+pub use config::{ClockFn, Config, Pin, RunLimits, Share};
 
 /// Events that wait for a front end before streamed words are merged.
 const EVENTS_AHEAD: usize = 1_024;
@@ -136,6 +136,7 @@ impl Conversation {
                 secrets: config.secrets,
                 max_depth: config.max_depth,
                 patience: config.patience,
+                compact_at: config.compact_at,
                 live: Arc::<LiveTasks>::default(),
                 clock: config.clock,
                 tasks: AtomicU32::new(0),
