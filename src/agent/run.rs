@@ -183,7 +183,7 @@ impl Run {
     }
 
     fn ask(&self) -> Ask {
-        let identity = self.shared.host.provider.identity();
+        let identity = self.shared.tree.provider.identity();
         Ask {
             prompt_tokens: self.prompt_tokens(),
             output_per_request: self.shared.contract.output_per_request(),

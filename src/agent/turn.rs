@@ -114,7 +114,7 @@ async fn follow(
     answer: &mut Assembly,
     shown: bool,
 ) -> Result<(), Broken> {
-    let mut stream = shared.host.provider.stream(request);
+    let mut stream = shared.tree.provider.stream(request);
     loop {
         let limit = shared.host.patience.limit(answer.began);
         let next = shared.scope.race(timeout(limit, stream.next()));
@@ -132,7 +132,7 @@ async fn follow(
             None if answer.stop.is_some() => return Ok(()),
             None => {
                 return Err(Broken::Failed(ProviderError::Broken {
-                    host: shared.host.provider.identity().provider.clone(),
+                    host: shared.tree.provider.identity().provider.clone(),
                     detail: "the stream ended before the answer did".to_owned(),
                 }));
             }
@@ -141,7 +141,7 @@ async fn follow(
 }
 
 fn stalled(shared: &RunShared, limit: Duration, began: bool) -> ProviderError {
-    let identity = shared.host.provider.identity();
+    let identity = shared.tree.provider.identity();
     ProviderError::Stalled {
         host: identity.host.clone().unwrap_or_else(|| identity.provider.clone()),
         seconds: limit.as_secs(),
@@ -200,7 +200,7 @@ async fn charge(run: &mut Run, plan: &TurnPlan, answer: &Assembly, followed: &Re
         None if refused => Usage::none(),
         None => answer.estimate(plan.prompt_tokens),
     };
-    let prices = shared.host.provider.identity().prices;
+    let prices = shared.tree.provider.identity().prices;
     usage.cost_usd = usage.cost_usd.or_else(|| prices.map(|prices| prices.cost_of(&usage)));
     let remaining = {
         let mut ledger = shared.tree.ledger();
@@ -335,7 +335,7 @@ impl Assembly {
     }
 
     fn into_message(self, shared: &RunShared, interrupted: bool) -> AssistantMessage {
-        let identity = shared.host.provider.identity();
+        let identity = shared.tree.provider.identity();
         AssistantMessage {
             blocks: self.blocks,
             provider: identity.provider.clone(),

@@ -19,6 +19,9 @@ use crate::workspace::Workspace;
 pub use crate::agent::host::Clock as ClockFn;
 pub use crate::agent::host::Share;
 
+/// Makes the provider that answers with the named model, or says why it cannot.
+pub type Switch = Arc<dyn Fn(&str) -> Result<Arc<dyn Provider>, String> + Send + Sync>;
+
 /// A text that the user gave a name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Pin {
@@ -54,6 +57,8 @@ pub struct Config {
     pub id: SessionId,
     /// Who answers.
     pub provider: Arc<dyn Provider>,
+    /// Makes the provider of another model; `None` where there is only one.
+    pub switch: Option<Switch>,
     /// All tools there are.
     pub toolbox: Toolbox,
     /// The ground.

@@ -68,6 +68,7 @@ pub fn config(settings: &Settings) -> Result<Config, SetupError> {
     let remarks = settings.remarks.iter();
     Ok(Config {
         id,
+        switch: None,
         toolbox: Toolbox::standard(),
         workspace: Arc::new(Workspace::open(&settings.workspace)?),
         limits: RunLimits {

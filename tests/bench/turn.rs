@@ -82,6 +82,7 @@ fn config(workspace: &TempDir, sessions: Option<&TempDir>) -> Config {
         permissions: vec![Permission::Read, Permission::Delegate],
         paths: vec![PathScope::all()],
         max_depth: 1,
+        switch: None,
         patience: Patience::default(),
         compact_at: Share::default(),
         more_roles: Vec::new(),

@@ -106,6 +106,7 @@ impl Stage {
         let session = session::start(Config {
             id,
             provider: Arc::clone(&spy) as Arc<dyn Provider>,
+            switch: None,
             toolbox: self.tools,
             workspace: Arc::new(Workspace::open(self.folder.path()).unwrap()),
             limits: self.limits,
