@@ -90,6 +90,9 @@
 //! - Answers are shown as plain text; there is no search, mouse or theme.
 //! - After a hang-up of its terminal the thread that reads keys cannot be ended, only left behind;
 //!   the process ends around it.
+#[cfg(windows)]
+compile_error!("offshoot runs on Linux and macOS; on Windows build it inside of WSL");
+
 pub mod agent;
 pub mod cli;
 pub mod domain;
