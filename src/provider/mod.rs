@@ -10,6 +10,7 @@ pub mod http;
 pub mod offline;
 pub mod openai;
 mod paced;
+pub mod retry;
 pub mod script;
 mod sse;
 
@@ -155,6 +156,21 @@ pub enum ProviderError {
     /// This machine lacks something the connection needs.
     #[error("{0}")]
     Setup(String),
+}
+
+impl ProviderError {
+    /// The status that the server answered with.
+    pub fn http_status(&self) -> Option<u16> {
+        match self {
+            Self::Status { status, .. } => Some(*status),
+            Self::Unreachable { .. }
+            | Self::ContextExceeded { .. }
+            | Self::Stalled { .. }
+            | Self::Broken { .. }
+            | Self::Script(_)
+            | Self::Setup(_) => None,
+        }
+    }
 }
 
 /// The pieces of one answer. Dropping it ends the request.
