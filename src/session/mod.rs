@@ -2,6 +2,7 @@
 //! and carries out commands. It knows no screen; front ends talk to it through two channels.
 
 mod config;
+mod models;
 pub mod setup;
 
 use std::sync::atomic::AtomicU32;
@@ -14,9 +15,9 @@ use tokio::time::Instant;
 
 use crate::agent::briefing;
 use crate::agent::cancel::{CancelScope, LiveTasks};
-use crate::agent::conclude;
 use crate::agent::host::{Host, Inbox, RunTree};
 use crate::agent::run::{Run, RunShared, run_agent};
+use crate::agent::{compact, conclude};
 use crate::domain::budget::{Budget, Dimension, Limit};
 use crate::domain::command::{BudgetChoice, Command};
 use crate::domain::context_store::{ContextStore, Sensitivity, SnippetKind};
@@ -31,11 +32,11 @@ use crate::domain::scope::PathScope;
 use crate::domain::usage::Usage;
 use crate::journal::hub::{Hub, HubOptions, HubTask, subscription};
 use crate::journal::redact::Redactor;
-use crate::provider::ToolChoice;
+use crate::provider::{Provider, ToolChoice};
 use crate::tool::task;
 use crate::tool::toolbox::Toolbox;
 
-pub use config::{ClockFn, Config, Pin, RunLimits};
+pub use config::{ClockFn, Config, Pin, RunLimits, Share, Switch};
 
 /// Events that wait for a front end before streamed words are merged.
 const EVENTS_AHEAD: usize = 1_024;
@@ -88,6 +89,8 @@ struct Running {
 /// The state between commands.
 struct Conversation {
     host: Arc<Host>,
+    provider: Arc<dyn Provider>,
+    switch: Option<Switch>,
     limits: RunLimits,
     permissions: Vec<Permission>,
     paths: Vec<PathScope>,
@@ -116,6 +119,8 @@ impl Conversation {
             limits.parent = limits.parent.without_cost();
         }
         let conversation = Self {
+            provider: config.provider,
+            switch: config.switch,
             limits,
             permissions: config.permissions,
             paths: config.paths,
@@ -129,13 +134,13 @@ impl Conversation {
             spent: Usage::none(),
             host: Arc::new(Host {
                 hub,
-                provider: config.provider,
                 toolbox: config.toolbox,
                 workspace: config.workspace,
                 store: Mutex::new(ContextStore::default()),
                 secrets: config.secrets,
                 max_depth: config.max_depth,
                 patience: config.patience,
+                compact_at: config.compact_at,
                 live: Arc::<LiveTasks>::default(),
                 clock: config.clock,
                 tasks: AtomicU32::new(0),
@@ -229,6 +234,9 @@ impl Conversation {
             Command::CancelRun { run } => self.cancel_run(&run).await,
             Command::Stop => self.stop().await,
             Command::SetBudget { budget } => self.set_budget(budget).await,
+            Command::Compact => self.compact().await,
+            Command::ListModels => self.list_models().await,
+            Command::SetModel { model } => self.set_model(&model).await,
             Command::Quit => {}
         }
     }
@@ -241,7 +249,7 @@ impl Conversation {
         if self.running.is_some() {
             self.typed.push(words);
         } else {
-            self.begin(words, choice);
+            self.begin(Errand::Answer { words, choice });
         }
     }
 
@@ -311,9 +319,7 @@ impl Conversation {
             }
             BudgetChoice::Exact(budget) => self.limits.parent = budget,
         }
-        if self.host.provider.identity().prices.is_none() {
-            self.limits.parent = self.limits.parent.without_cost();
-        }
+        self.fit_limits_to_price();
         let turns = match self.limits.parent[Dimension::Turns] {
             Limit::Of(turns) => turns.to_string(),
             Limit::Unlimited | Limit::Off => "unlimited".to_owned(),
@@ -323,6 +329,25 @@ impl Conversation {
             self.limits.preset.name()
         );
         self.tell(Fact::notice(Level::Info, "BUDGET_SET", text)).await;
+    }
+
+    /// Without a price there is nothing to bound; with one again, the preset's bound holds.
+    fn fit_limits_to_price(&mut self) {
+        let cost = Dimension::CostUsd;
+        if self.provider.identity().prices.is_none() {
+            self.limits.parent = self.limits.parent.without_cost();
+        } else if self.limits.parent[cost] == Limit::Off {
+            self.limits.parent[cost] = self.limits.preset.parent()[cost];
+        }
+    }
+
+    /// Summarises the conversation between two questions.
+    async fn compact(&mut self) {
+        if self.running.is_some() {
+            let text = "an answer is being made; /compact works between two answers";
+            return self.tell(Fact::notice(Level::Info, "COMPACT_LATER", text)).await;
+        }
+        self.begin(Errand::Compact);
     }
 
     async fn run_ended(&mut self, ended: Result<(History, Usage), tokio::task::JoinError>) {
@@ -339,20 +364,19 @@ impl Conversation {
             }
         }
         if !stopped && let Some(words) = self.typed.pop() {
-            self.begin(words, ToolChoice::Auto);
+            self.begin(Errand::Answer { words, choice: ToolChoice::Auto });
         }
     }
 
-    fn begin(&mut self, words: String, choice: ToolChoice) {
+    fn begin(&mut self, errand: Errand) {
         self.runs += 1;
         let id = RunId::parent(self.runs);
         let scope = self.root.child();
-        let shared = self.parent_shared(id.clone(), &words, scope.clone());
+        let shared = self.parent_shared(id.clone(), errand.words(), scope.clone());
         let history = std::mem::take(&mut self.history);
         let mut run = Run::new(Arc::new(shared), history, Some(Arc::clone(&self.typed)));
-        run.first_choice = choice;
         let task = tokio::spawn(async move {
-            let ending = answer(&mut run, &words).await;
+            let ending = errand.run(&mut run).await;
             finish(run, ending).await
         });
         self.running = Some(Running { id, scope, task });
@@ -362,7 +386,7 @@ impl Conversation {
         let host = Arc::clone(&self.host);
         let mut roles = RoleTable::built_in(self.limits.preset);
         self.more_roles.iter().cloned().for_each(|role| roles.insert(role));
-        let identity = host.provider.identity();
+        let identity = self.provider.identity();
         let permissions = self.permissions.iter().copied().collect();
         let tools = tools_for(&host.toolbox, &self.permissions);
         let budget = self.budget();
@@ -382,7 +406,7 @@ impl Conversation {
         RunShared {
             system: briefing::parent_prompt(&roles).into(),
             schemas: host.toolbox.schemas(&tools).into(),
-            tree: Arc::new(RunTree::new(ledger, roles)),
+            tree: Arc::new(RunTree::new(Arc::clone(&self.provider), ledger, roles)),
             contract,
             account,
             origin: Origin::parent(id),
@@ -430,7 +454,55 @@ fn tools_for(toolbox: &Toolbox, permissions: &[Permission]) -> Vec<String> {
     tools
 }
 
-async fn answer(run: &mut Run, words: &str) -> Ending {
+/// What a parent run is for.
+enum Errand {
+    /// Answer the user.
+    Answer {
+        /// What was said.
+        words: String,
+        /// Whether the first turn must delegate.
+        choice: ToolChoice,
+    },
+    /// Summarise the conversation.
+    Compact,
+}
+
+impl Errand {
+    fn words(&self) -> &str {
+        match self {
+            Self::Answer { words, .. } => words,
+            Self::Compact => "/compact",
+        }
+    }
+
+    async fn run(self, run: &mut Run) -> Ending {
+        announce(run).await;
+        match self {
+            Self::Answer { words, choice } => {
+                run.first_choice = choice;
+                match run.hear(&words).await {
+                    Ok(()) => run_agent(run).await,
+                    Err(error) => run.internal(&error),
+                }
+            }
+            Self::Compact => summarise(run).await,
+        }
+    }
+}
+
+async fn summarise(run: &mut Run) -> Ending {
+    match compact::now(run, By::User).await {
+        Ok(true) => Ending::Completed,
+        Ok(false) => {
+            let text = "there is too little to summarise yet";
+            run.shared.emit(Fact::notice(Level::Info, "NOTHING_TO_COMPACT", text)).await;
+            Ending::Completed
+        }
+        Err(ending) => ending,
+    }
+}
+
+async fn announce(run: &Run) {
     let shared = Arc::clone(&run.shared);
     shared
         .emit(Fact::RunStarted {
@@ -441,10 +513,6 @@ async fn answer(run: &mut Run, words: &str) -> Ending {
             contract: shared.contract.view(),
         })
         .await;
-    match run.hear(words).await {
-        Ok(()) => run_agent(run).await,
-        Err(error) => run.internal(&error),
-    }
 }
 
 async fn finish(run: Run, ending: Ending) -> (History, Usage) {

@@ -24,7 +24,7 @@ use offshoot::journal::jsonl::Journal;
 use offshoot::provider::retry::Patience;
 use offshoot::provider::script::Script;
 use offshoot::provider::{Provider, Request};
-use offshoot::session::{self, Config, Pin, RunLimits};
+use offshoot::session::{self, Config, Pin, RunLimits, Share};
 use offshoot::tool::Tool;
 use offshoot::tool::toolbox::Toolbox;
 use offshoot::workspace::Workspace;
@@ -106,6 +106,7 @@ impl Stage {
         let session = session::start(Config {
             id,
             provider: Arc::clone(&spy) as Arc<dyn Provider>,
+            switch: None,
             toolbox: self.tools,
             workspace: Arc::new(Workspace::open(self.folder.path()).unwrap()),
             limits: self.limits,
@@ -113,6 +114,7 @@ impl Stage {
             paths: self.paths,
             max_depth: self.max_depth,
             patience: self.patience,
+            compact_at: Share::default(),
             more_roles: self.roles,
             timeout: self.timeout,
             pins: self.pins,
