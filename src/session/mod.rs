@@ -2,6 +2,7 @@
 //! and carries out commands. It knows no screen; front ends talk to it through two channels.
 
 mod config;
+mod errand;
 mod models;
 pub mod setup;
 
@@ -16,17 +17,16 @@ use tokio::time::Instant;
 use crate::agent::briefing;
 use crate::agent::cancel::{CancelScope, LiveTasks};
 use crate::agent::host::{Host, Inbox, RunTree};
-use crate::agent::run::{Run, RunShared, run_agent};
-use crate::agent::{compact, conclude};
+use crate::agent::run::{Run, RunShared};
 use crate::domain::budget::{Budget, Dimension, Limit};
 use crate::domain::command::{BudgetChoice, Command};
 use crate::domain::context_store::{ContextStore, Sensitivity, SnippetKind};
 use crate::domain::contract::{Contract, Root};
-use crate::domain::event::{Event, Fact, Level, Origin, RunFinished};
+use crate::domain::event::{Event, Fact, Level, Origin};
 use crate::domain::history::History;
 use crate::domain::ids::{RunId, TaskId};
 use crate::domain::ledger::Ledger;
-use crate::domain::report::{By, Ending, Report};
+use crate::domain::report::{By, Ending};
 use crate::domain::role::{OUTPUT_PER_REQUEST, Permission, Role, RoleTable};
 use crate::domain::scope::PathScope;
 use crate::domain::usage::Usage;
@@ -35,6 +35,8 @@ use crate::journal::redact::Redactor;
 use crate::provider::{Provider, ToolChoice};
 use crate::tool::task;
 use crate::tool::toolbox::Toolbox;
+
+use errand::Errand;
 
 pub use config::{ClockFn, Config, Pin, RunLimits, Share, Switch};
 
@@ -374,11 +376,8 @@ impl Conversation {
         let scope = self.root.child();
         let shared = self.parent_shared(id.clone(), errand.words(), scope.clone());
         let history = std::mem::take(&mut self.history);
-        let mut run = Run::new(Arc::new(shared), history, Some(Arc::clone(&self.typed)));
-        let task = tokio::spawn(async move {
-            let ending = errand.run(&mut run).await;
-            finish(run, ending).await
-        });
+        let run = Run::new(Arc::new(shared), history, Some(Arc::clone(&self.typed)));
+        let task = tokio::spawn(errand.carry_out(run));
         self.running = Some(Running { id, scope, task });
     }
 
@@ -452,90 +451,4 @@ fn tools_for(toolbox: &Toolbox, permissions: &[Permission]) -> Vec<String> {
         .collect();
     tools.sort_by_key(|name| name == task::NAME);
     tools
-}
-
-/// What a parent run is for.
-enum Errand {
-    /// Answer the user.
-    Answer {
-        /// What was said.
-        words: String,
-        /// Whether the first turn must delegate.
-        choice: ToolChoice,
-    },
-    /// Summarise the conversation.
-    Compact,
-}
-
-impl Errand {
-    fn words(&self) -> &str {
-        match self {
-            Self::Answer { words, .. } => words,
-            Self::Compact => "/compact",
-        }
-    }
-
-    async fn run(self, run: &mut Run) -> Ending {
-        announce(run).await;
-        match self {
-            Self::Answer { words, choice } => {
-                run.first_choice = choice;
-                match run.hear(&words).await {
-                    Ok(()) => run_agent(run).await,
-                    Err(error) => run.internal(&error),
-                }
-            }
-            Self::Compact => summarise(run).await,
-        }
-    }
-}
-
-async fn summarise(run: &mut Run) -> Ending {
-    match compact::now(run, By::User).await {
-        Ok(true) => Ending::Completed,
-        Ok(false) => {
-            let text = "there is too little to summarise yet";
-            run.shared.emit(Fact::notice(Level::Info, "NOTHING_TO_COMPACT", text)).await;
-            Ending::Completed
-        }
-        Err(ending) => ending,
-    }
-}
-
-async fn announce(run: &Run) {
-    let shared = Arc::clone(&run.shared);
-    shared
-        .emit(Fact::RunStarted {
-            call: None,
-            role: shared.contract.role().to_owned(),
-            description: None,
-            depth: 0,
-            contract: shared.contract.view(),
-        })
-        .await;
-}
-
-async fn finish(run: Run, ending: Ending) -> (History, Usage) {
-    let shared = &run.shared;
-    for child in run.record.unfinished_children() {
-        shared.emit(unfinished_notice(child)).await;
-    }
-    let reply = (!run.record.last_text.is_empty()).then(|| run.record.last_text.clone());
-    let finished = RunFinished { reply, ..conclude::finished(&run, ending) };
-    shared.emit(Fact::RunFinished(Box::new(finished))).await;
-    (run.history, run.record.usage_total)
-}
-
-/// What the model cannot leave out of its answer.
-fn unfinished_notice(child: &Report) -> Fact {
-    let number = child.task_id.map_or_else(String::new, |task| format!("#{} ", task.0));
-    let by = child.by.map_or_else(String::new, |by| match by {
-        By::User => " by you".to_owned(),
-        By::Parent => " by its parent".to_owned(),
-        By::Budget => " by a budget".to_owned(),
-        By::Shutdown => " by shutdown".to_owned(),
-    });
-    let what = child.status.as_str().replace('_', " ");
-    let text = format!("task {number}did not finish ({what}{by}): its result is unconfirmed");
-    Fact::notice(Level::Warning, "UNFINISHED_CHILD", text)
 }

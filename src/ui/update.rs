@@ -18,6 +18,9 @@ use super::slash::{self, Refused, Slash};
 /// A step of the divider, in percent.
 const DIVIDER_STEP: u16 = 4;
 
+/// The notice that what waited to be sent was let go.
+const UNSENT: &str = "UNSENT";
+
 /// Takes in a message.
 pub fn update(screen: &mut Screen, story: &Story, msg: Msg, now: Timestamp) -> Vec<Effect> {
     screen.expire(now);
@@ -75,13 +78,7 @@ fn happened(screen: &mut Screen, story: &Story, fact: &Fact, of_child: bool) {
                 screen.question = None;
             }
         }
-        // Stopping means that nothing starts by itself, so what waited goes back to be edited.
-        Fact::Notice { code, .. } if code == "UNSENT" => {
-            let waiting: Vec<String> = screen.pending.drain(..).collect();
-            if screen.composer.is_empty() {
-                screen.composer.set(&waiting.join("\n"));
-            }
-        }
+        Fact::Notice { code, .. } if code == UNSENT => take_back(screen),
         Fact::SessionStarted { .. }
         | Fact::SessionFinished { .. }
         | Fact::RetryScheduled { .. }
@@ -103,6 +100,15 @@ fn happened(screen: &mut Screen, story: &Story, fact: &Fact, of_child: bool) {
         | Fact::RunFinished(_)
         | Fact::Unknown => {}
     }
+}
+
+/// What was never sent goes back into the input, before what is being typed there.
+fn take_back(screen: &mut Screen) {
+    let mut texts: Vec<String> = screen.pending.drain(..).collect();
+    if !screen.composer.is_empty() {
+        texts.push(screen.composer.text());
+    }
+    screen.composer.set(&texts.join("\n"));
 }
 
 fn typed(screen: &mut Screen, key: crossterm::event::KeyEvent) -> Vec<Effect> {
@@ -246,7 +252,8 @@ fn run(screen: &mut Screen, story: &Story, command: Slash, now: Timestamp) -> Ve
             screen.say(format!("{words} #{}", task.0), Tone::Warning, now);
         }
         Slash::Delegate { role, text } => {
-            screen.pending.push_back(text.clone());
+            let words = role.iter().chain([&text]).map(String::as_str).collect::<Vec<_>>();
+            screen.pending.push_back(format!("/delegate {}", words.join(" ")));
             screen.conversation.follow();
             return vec![Effect::Send(Command::Delegate { role, text })];
         }

@@ -49,6 +49,7 @@ pub struct Stage {
     pub secrets: Vec<String>,
     pub timeout: Option<Duration>,
     pub patience: Patience,
+    pub window: Option<u64>,
     provider: Arc<dyn Provider>,
 }
 
@@ -73,6 +74,7 @@ impl Stage {
             secrets: Vec::new(),
             timeout: None,
             patience: Patience::default(),
+            window: None,
             provider,
         }
     }
@@ -101,7 +103,7 @@ impl Stage {
     }
 
     pub fn start(self) -> Live {
-        let spy = Arc::new(Spy::new(self.provider));
+        let spy = Arc::new(Spy::new(self.provider, self.window));
         let id = SessionId(Uuid::from_u128(7));
         let session = session::start(Config {
             id,
