@@ -86,10 +86,13 @@
 //!   there are no approvals either, and two roles that read.
 //! - No configuration file is read, and no rules file of a project reaches a model.
 //! - Sessions are written and not yet read again: no resume, replay or export.
-//! - One wire, chat completions, without retries and without prices, so its costs are unknown.
+//! - One wire, chat completions, without prices, so its costs are unknown.
 //! - Answers are shown as plain text; there is no search, mouse or theme.
 //! - After a hang-up of its terminal the thread that reads keys cannot be ended, only left behind;
 //!   the process ends around it.
+#[cfg(windows)]
+compile_error!("offshoot runs on Linux and macOS; on Windows build it inside of WSL");
+
 pub mod agent;
 pub mod cli;
 pub mod domain;

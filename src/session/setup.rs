@@ -6,7 +6,7 @@ use std::time::{Duration, SystemTime};
 
 use uuid::Uuid;
 
-use super::{Config, Pin, RunLimits};
+use super::{Config, Pin, RunLimits, Share};
 use crate::domain::event::Timestamp;
 use crate::domain::exit::Exit;
 use crate::domain::ids::SessionId;
@@ -68,6 +68,7 @@ pub fn config(settings: &Settings) -> Result<Config, SetupError> {
     let remarks = settings.remarks.iter();
     Ok(Config {
         id,
+        switch: None,
         toolbox: Toolbox::standard(),
         workspace: Arc::new(Workspace::open(&settings.workspace)?),
         limits: RunLimits {
@@ -80,6 +81,7 @@ pub fn config(settings: &Settings) -> Result<Config, SetupError> {
         paths: vec![PathScope::all()],
         max_depth: MAX_DEPTH,
         patience: patience(provider.identity().local),
+        compact_at: Share::default(),
         more_roles: Vec::new(),
         timeout: settings.timeout,
         pins: pins.map(|pin| Pin { name: pin.name.clone(), text: pin.text.clone() }).collect(),

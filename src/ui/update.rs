@@ -236,6 +236,9 @@ fn run(screen: &mut Screen, story: &Story, command: Slash, now: Timestamp) -> Ve
     match command {
         Slash::Help => screen.overlay = Some(Overlay::new(Page::Help)),
         Slash::Quit => return vec![Effect::Quit],
+        Slash::Compact => return vec![Effect::Send(Command::Compact)],
+        Slash::Model(None) => return vec![Effect::Send(Command::ListModels)],
+        Slash::Model(Some(model)) => return vec![Effect::Send(Command::SetModel { model })],
         Slash::Stop if story.is_running() => return vec![Effect::Send(Command::Stop)],
         Slash::Stop => {
             screen.say(lang.pick("nothing is running", "没有正在运行的任务"), Tone::Plain, now);
@@ -308,14 +311,10 @@ fn cancel(screen: &mut Screen, node: &Node, now: Timestamp) -> Vec<Effect> {
         screen.say(format!("{name} {words}"), Tone::Plain, now);
         return Vec::new();
     }
-    let command = match (node.task, &node.run) {
-        (Some(task), _) => Command::CancelTask { task },
-        (None, Some(run)) => Command::CancelRun { run: run.id.clone() },
-        (None, None) => return Vec::new(),
-    };
+    let Some(task) = node.task else { return Vec::new() };
     let words = lang.pick("asked to cancel", "已请求取消");
     screen.say(format!("{words} {name}"), Tone::Warning, now);
-    vec![Effect::Send(command)]
+    vec![Effect::Send(Command::CancelTask { task })]
 }
 
 fn escape(screen: &mut Screen, story: &Story, now: Timestamp) -> Vec<Effect> {
