@@ -20,7 +20,8 @@ fn read(n: usize) -> Value {
 }
 
 fn long_file() -> String {
-    (0..400).map(|n| format!("line {n} {}\n", "word ".repeat(20))).collect()
+    let lines: Vec<String> = (0..400).map(|n| format!("line {n} {}", "word ".repeat(20))).collect();
+    lines.join("\n")
 }
 
 fn compacted(played: &Played) -> Vec<String> {

@@ -242,9 +242,12 @@ async fn check_evidence(run: &Run, cited: &[Cited]) -> (Vec<Evidence>, Vec<Warni
     let unchecked = kept.clone();
     let until = std::time::Instant::now() + CHECK_TIME;
     let looking = tokio::task::spawn_blocking(move || {
-        let look = |cited| match std::time::Instant::now() < until {
-            true => check(&workspace, &scopes, &shown, cited),
-            false => unverified(cited),
+        let look = |cited| {
+            if std::time::Instant::now() < until {
+                check(&workspace, &scopes, &shown, cited)
+            } else {
+                unverified(cited)
+            }
         };
         kept.into_iter().map(look).collect::<Vec<_>>()
     });

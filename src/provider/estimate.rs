@@ -1,5 +1,6 @@
 //! What a request and its answer weigh where no server counts tokens. It knows texts, not budgets.
 
+use crate::domain::message::ToolSchema;
 use crate::domain::usage::{Prices, Usage, estimate_tokens};
 
 use super::Request;
@@ -19,7 +20,7 @@ pub fn usage(request: &Request, answer: &str, prices: Option<Prices>) -> Usage {
 }
 
 fn prompt_tokens(request: &Request) -> u64 {
-    let tools = request.tools.iter().map(|tool| tool.estimated_tokens());
+    let tools = request.tools.iter().map(ToolSchema::estimated_tokens);
     let messages = request.messages.iter().map(|message| message.estimated_tokens());
     estimate_tokens(&request.system) + tools.sum::<u64>() + messages.sum::<u64>()
 }
