@@ -2,14 +2,15 @@
 //! budgets or screens; dropping its stream closes the connection.
 //!
 //! Three of them: [`offline`] needs nothing and is no language model, [`script`] plays what a file
-//! says, [`openai`] speaks chat completions. [`http`] and `sse` are what network wires share,
-//! `paced` and `estimate` what the others share.
+//! says, [`openai`] speaks chat completions. [`http`], `sse` and `reading` are what network wires
+//! share, `paced` and `estimate` what the others share.
 
 mod estimate;
 pub mod http;
 pub mod offline;
 pub mod openai;
 mod paced;
+mod reading;
 pub mod script;
 mod sse;
 
