@@ -20,6 +20,8 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 /// Bytes of an error body that are read, and the time that they may take.
 const ERROR_BODY_BYTES: usize = 64 * 1024;
 const ERROR_BODY_TIMEOUT: Duration = Duration::from_secs(5);
+/// Bytes of an answer that is not streamed.
+const WHOLE_BODY_BYTES: usize = 16 * 1024 * 1024;
 /// Characters of a server's words that are shown.
 const ERROR_CHARS: usize = 300;
 /// Bytes of a secret from which on it is looked for in a server's words: a shorter one would be
@@ -146,6 +148,24 @@ impl LazyClient {
         } else {
             Err(self.status_error(response).await)
         }
+    }
+
+    /// The whole body of an answer that is not streamed.
+    pub async fn read_whole(&self, mut response: Response) -> Result<String, ProviderError> {
+        let mut body = Vec::new();
+        loop {
+            match response.chunk().await {
+                Ok(Some(bytes)) if body.len() + bytes.len() <= WHOLE_BODY_BYTES => {
+                    body.extend_from_slice(&bytes);
+                }
+                Ok(Some(_)) => {
+                    return Err(self.broken(format!("it has more than {WHOLE_BODY_BYTES} bytes")));
+                }
+                Ok(None) => break,
+                Err(error) => return Err(self.broken(network_words(error))),
+            }
+        }
+        String::from_utf8(body).map_err(|_| self.broken("it is no UTF-8"))
     }
 
     /// A failure to send or to connect, in words.

@@ -51,12 +51,7 @@ impl OpenAi {
     /// Checks the settings. Nothing is sent or built before the first request.
     pub fn new(config: Config) -> Result<Self, ProviderError> {
         let endpoint = Endpoint::new(&config.base_url, &["chat", "completions"])?;
-        let model = config.model.trim().to_owned();
-        if model.is_empty() {
-            return Err(ProviderError::Setup(
-                "no model is named; give one with --model or OFFSHOOT_MODEL".to_owned(),
-            ));
-        }
+        let model = super::named_model(&config.model)?;
         let key = config.api_key.filter(|key| !key.expose_secret().trim().is_empty());
         let headers = headers(key.as_ref())?;
         let identity = Identity {
