@@ -19,10 +19,7 @@ pub fn usage(request: &Request, answer: &str, prices: Option<Prices>) -> Usage {
 }
 
 fn prompt_tokens(request: &Request) -> u64 {
-    let tools = request.tools.iter().map(|tool| {
-        let parameters = estimate_tokens(&tool.parameters.to_string());
-        estimate_tokens(&tool.name) + estimate_tokens(&tool.description) + parameters
-    });
+    let tools = request.tools.iter().map(|tool| tool.estimated_tokens());
     let messages = request.messages.iter().map(|message| message.estimated_tokens());
     estimate_tokens(&request.system) + tools.sum::<u64>() + messages.sum::<u64>()
 }
