@@ -12,6 +12,8 @@ pub mod openai;
 mod paced;
 pub mod script;
 mod sse;
+mod text_calls;
+mod think;
 
 use std::pin::Pin;
 use std::sync::Arc;

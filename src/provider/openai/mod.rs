@@ -3,6 +3,11 @@
 
 mod answer;
 mod body;
+mod calls;
+mod details;
+mod failure;
+pub mod profiles;
+mod usage;
 
 use std::collections::VecDeque;
 use std::sync::Arc;
