@@ -2,14 +2,16 @@
 //! budgets or screens; dropping its stream closes the connection.
 //!
 //! Three of them: [`offline`] needs nothing and is no language model, [`script`] plays what a file
-//! says, [`openai`] speaks chat completions. [`http`] and `sse` are what network wires share,
-//! `paced` and `estimate` what the others share.
+//! says, [`openai`] speaks chat completions. [`http`], `sse` and `reading` are what network wires
+//! share, `paced` and `estimate` what the others share.
 
 mod estimate;
 pub mod http;
 pub mod offline;
 pub mod openai;
 mod paced;
+mod prepare;
+mod reading;
 pub mod script;
 mod sse;
 mod text_calls;
@@ -56,6 +58,15 @@ pub enum ToolChoice {
     None,
     /// This one.
     Named(String),
+}
+
+/// A model that a server offers.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ListedModel {
+    /// Its name, as requests name it.
+    pub name: String,
+    /// Tokens that prompt and answer may have together, where the list says so.
+    pub context_window: Option<u64>,
 }
 
 /// One model request in the neutral form.

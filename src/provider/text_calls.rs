@@ -17,8 +17,17 @@ const MAX_HELD: usize = 1024 * 1024;
 /// Bytes in which a call has to show that it may be one.
 const MAX_PROBE: usize = 128;
 /// First keys of an object that may be a call.
-const FIRST_KEYS: &[&str] =
-    &["name", "function", "tool", "tool_name", "tool_calls", "type", "id", "arguments", "parameters"];
+const FIRST_KEYS: &[&str] = &[
+    "name",
+    "function",
+    "tool",
+    "tool_name",
+    "tool_calls",
+    "type",
+    "id",
+    "arguments",
+    "parameters",
+];
 const NAME_KEYS: &[&str] = &["name", "tool", "tool_name"];
 const ARGUMENT_KEYS: &[&str] = &["arguments", "parameters", "args", "input"];
 const OTHER_KEYS: &[&str] = &["id", "call_id", "type", "function", "tool_calls", "index"];
@@ -190,7 +199,8 @@ impl TextCalls {
         if let Some(Value::Object(function)) = fields.get("function") {
             return self.calls_of_object(function);
         }
-        let named = NAME_KEYS.iter().chain(&["function"]).find_map(|key| fields.get(*key)?.as_str());
+        let named =
+            NAME_KEYS.iter().chain(&["function"]).find_map(|key| fields.get(*key)?.as_str());
         let arguments = ARGUMENT_KEYS.iter().find_map(|key| fields.get(*key))?;
         Some(vec![self.call(named?, arguments.clone())?])
     }
@@ -325,14 +335,11 @@ mod tests {
         for size in sizes(text) {
             let (shown, left, calls) = read(text, size, true);
             assert_eq!((shown.as_str(), left.as_str()), ("I look:\n", "and\ndone"));
-            let expected = [
-                ("list_files".to_owned(), json!({})),
-                ("task".to_owned(), json!({"task": "x"})),
-            ];
+            let expected =
+                [("list_files".to_owned(), json!({})), ("task".to_owned(), json!({"task": "x"}))];
             assert_eq!(calls, expected);
         }
-        let (shown, _, calls) =
-            read("Sure.\n{\"name\":\"task\",\"arguments\":{}}", 3, true);
+        let (shown, _, calls) = read("Sure.\n{\"name\":\"task\",\"arguments\":{}}", 3, true);
         assert_eq!((shown.as_str(), calls.len()), ("Sure.\n", 1));
     }
 
@@ -350,7 +357,16 @@ mod tests {
             "<tool_call>{\"name\": \"list_fi",
             "<tool_call><tool_call>{\"name\": \"task\", \"arguments\": {}}",
             "a < b and <tool",
-            "{", "[", "``", "```", "```js", "[[[", "{\"na", "{}", "[]", "",
+            "{",
+            "[",
+            "``",
+            "```",
+            "```js",
+            "[[[",
+            "{\"na",
+            "{}",
+            "[]",
+            "",
         ] {
             for size in sizes(text) {
                 let (shown, left, calls) = read(text, size, true);

@@ -4,10 +4,11 @@ use serde_json::{Value, json};
 
 use super::calls::Fragments;
 use super::details::Details;
-use super::failure::{self, Failure};
+use super::failure;
 use super::profiles::{Profile, ReasoningBack};
 use super::usage;
-use crate::domain::message::StopReason;
+use crate::domain::message::{StopReason, ToolCall};
+use crate::provider::reading::{Decoder, Failure, Step};
 use crate::provider::text_calls::TextCalls;
 use crate::provider::think::ThinkTags;
 use crate::provider::{Chunk, http};
@@ -29,17 +30,18 @@ pub struct Answer {
     /// True once anything of an answer came: words, reasoning or a call.
     said_something: bool,
     events: usize,
+    shape: Shape,
+    /// How the body begins, for the words about one that makes no sense.
+    opening: String,
 }
 
-/// What one event brings.
-#[derive(Debug, Default)]
-pub struct Step {
-    /// To be passed on, before the failure.
-    pub chunks: Vec<Chunk>,
-    /// Why the answer ends badly.
-    pub failure: Option<Failure>,
-    /// True if nothing more is to be read.
-    pub over: bool,
+/// How the answer comes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Shape {
+    /// As a stream of events.
+    Events,
+    /// As one JSON value, though a stream was asked for; or as something else altogether.
+    Whole,
 }
 
 /// How the answer ended, in the server's word.
@@ -53,8 +55,14 @@ enum Finish {
 }
 
 impl Answer {
-    /// The answer to a request that offered tools of these names.
-    pub fn new(profile: &'static Profile, offered: Vec<String>) -> Self {
+    /// The answer to a request that offered tools of the names `offered`, in a body that begins
+    /// with `opening`.
+    pub fn new(
+        profile: &'static Profile,
+        offered: Vec<String>,
+        shape: Shape,
+        opening: &[u8],
+    ) -> Self {
         Self {
             profile,
             think: if profile.think_tags { ThinkTags::default() } else { ThinkTags::Answer },
@@ -65,53 +73,38 @@ impl Answer {
             refused: false,
             said_something: false,
             events: 0,
+            shape,
+            opening: http::one_line(&String::from_utf8_lossy(opening), 60),
         }
-    }
-
-    /// Takes the data of one event.
-    pub fn take(&mut self, data: &str) -> Step {
-        if data.trim() == "[DONE]" {
-            return self.end(true);
-        }
-        let Ok(event) = serde_json::from_str::<Value>(data) else {
-            let excerpt = http::one_line(data, 80);
-            return self.fail(format!("an event is no JSON: \"{excerpt}\""));
-        };
-        self.events += 1;
-        self.take_event(&event)
     }
 
     /// Takes a whole answer that came at once instead of a stream.
-    pub fn take_whole(&mut self, body: &[u8]) -> Step {
-        let value = serde_json::from_slice::<Value>(body).unwrap_or(Value::Null);
-        self.events += 1;
+    fn take_whole(&mut self, body: &str) -> Step {
+        let body = body.trim_start_matches('\u{feff}');
+        let value = serde_json::from_str::<Value>(body).unwrap_or(Value::Null);
         let mut step = self.take_event(&value);
         if step.over {
             return step;
         }
         if value.pointer("/choices/0").is_none() {
-            let words = http::server_words(body);
+            let words = http::server_words(body.as_bytes());
             return self.fail(format!("it is no event stream but says \"{words}\""));
         }
-        let end = self.end(true);
+        let end = self.finish(true);
         step.chunks.extend(end.chunks);
         Step { chunks: step.chunks, ..end }
     }
 
-    /// The stream is at its end; `done` says that it came to its own mark for that. Gives the
+    /// The answer is at its end; `done` says that it came to its own mark for that. Gives the
     /// calls and the reason to stop if the answer is whole.
-    pub fn end(&mut self, done: bool) -> Step {
+    fn finish(&mut self, done: bool) -> Step {
         let finish = match self.finish.take() {
             Some(finish) => finish,
             None if done && self.said_something => "stop".to_owned(),
-            None if self.events == 0 || done => {
-                return self
-                    .fail("it has no content at all; is this a chat-completions server?".into());
-            }
+            None if self.events == 0 || done => return self.fail(self.nothing()),
             None => {
-                return self.fail(
-                    "the stream ended before the answer was whole (no finish_reason)".into(),
-                );
+                let detail = "the stream ended before the answer was whole (no finish_reason)";
+                return self.fail(detail.to_owned());
             }
         };
         let kind = Finish::of(&finish);
@@ -122,8 +115,17 @@ impl Answer {
         self.whole(finish, kind)
     }
 
+    fn nothing(&self) -> String {
+        let begins = match self.opening.as_str() {
+            _ if self.events > 0 => String::new(),
+            "" => String::new(),
+            opening => format!(" (it begins \"{opening}\")"),
+        };
+        format!("it has no content at all{begins}; is this a chat-completions server?")
+    }
+
     /// The answer ends here, badly; the words that were held back are not lost.
-    pub fn fail(&mut self, detail: String) -> Step {
+    fn fail(&mut self, detail: String) -> Step {
         self.fail_with(Failure { status: None, detail })
     }
 
@@ -164,20 +166,13 @@ impl Answer {
     }
 
     /// Gives what was held back of the text; the calls in it only if they count.
-    fn release(
-        &mut self,
-        counts: bool,
-        chunks: &mut Vec<Chunk>,
-    ) -> Vec<crate::domain::message::ToolCall> {
+    fn release(&mut self, counts: bool, chunks: &mut Vec<Chunk>) -> Vec<ToolCall> {
         let apart = std::mem::replace(&mut self.think, ThinkTags::Answer).finish();
         push(chunks, Chunk::Reasoning, apart.reasoning);
-        let spoken = std::mem::replace(&mut self.spoken, TextCalls::new(Vec::new()));
-        let mut spoken = {
-            let mut open = spoken;
-            push(chunks, Chunk::Text, open.push(&apart.text));
-            open.finish(counts)
-        };
-        push(chunks, Chunk::Text, std::mem::take(&mut spoken.text));
+        let mut open = std::mem::replace(&mut self.spoken, TextCalls::new(Vec::new()));
+        push(chunks, Chunk::Text, open.push(&apart.text));
+        let spoken = open.finish(counts);
+        push(chunks, Chunk::Text, spoken.text);
         spoken.calls
     }
 
@@ -269,12 +264,43 @@ impl Answer {
     }
 }
 
+impl Decoder for Answer {
+    fn take(&mut self, data: &str) -> Step {
+        self.events += 1;
+        if self.shape == Shape::Whole {
+            return self.take_whole(data);
+        }
+        if data.trim() == "[DONE]" {
+            self.events -= 1;
+            return self.finish(true);
+        }
+        match serde_json::from_str::<Value>(data) {
+            Ok(event) => self.take_event(&event),
+            Err(_) => {
+                let excerpt = http::one_line(data, 80);
+                self.fail(format!("an event is no JSON: \"{excerpt}\""))
+            }
+        }
+    }
+
+    fn end(&mut self) -> Step {
+        self.finish(false)
+    }
+
+    fn break_off(&mut self, detail: String) -> Step {
+        self.fail(detail)
+    }
+}
+
 impl Finish {
     fn of(word: &str) -> Self {
         match word.to_ascii_lowercase().as_str() {
             "stop" | "end_turn" | "eos" | "eos_token" | "stop_sequence" | "tool_calls"
             | "tool_use" | "function_call" => Self::Said,
-            "length" | "max_tokens" | "model_length" | "max_output_tokens"
+            "length"
+            | "max_tokens"
+            | "model_length"
+            | "max_output_tokens"
             | "model_context_window_exceeded" => Self::Cut,
             "content_filter" | "refusal" | "safety" | "sensitive" => Self::Refused,
             "error" | "network_error" | "insufficient_system_resource" | "abort" => Self::Failed,

@@ -126,8 +126,7 @@ impl Parts {
     /// True if the fragment belongs to this call. Servers leave out the index, or all but the
     /// first id, or send one index for two calls, or repeat the name in every fragment.
     fn is_continued_by(&self, piece: &Piece<'_>) -> bool {
-        let same_place =
-            piece.index.is_none() || self.index.is_none() || piece.index == self.index;
+        let same_place = piece.index.is_none() || self.index.is_none() || piece.index == self.index;
         let same_id = piece.id.is_empty() || self.id.is_empty() || piece.id == self.id;
         let nameless = piece.name.is_empty() || self.name.is_empty();
         let begins = !nameless && piece.index.is_none() && piece.id.is_empty();

@@ -4,15 +4,7 @@
 use serde_json::Value;
 
 use crate::provider::http;
-
-/// Why an answer ended badly.
-#[derive(Debug, PartialEq, Eq)]
-pub struct Failure {
-    /// The HTTP status that the server reports in the answer, where it does.
-    pub status: Option<u16>,
-    /// What was wrong, in one line.
-    pub detail: String,
-}
+use crate::provider::reading::Failure;
 
 /// The error that an event or a whole body reports, if it reports one.
 pub fn reported(event: &Value) -> Option<Failure> {
@@ -65,13 +57,21 @@ mod tests {
     fn an_error_is_found_wherever_servers_put_it() {
         for (event, status, words) in [
             (json!({"error": {"code": 429, "message": "slow\ndown"}}), Some(429), "slow down"),
-            (json!({"error": {"code": "502", "message": "bad"}}), Some(502), "bad"),
-            (json!({"error": {"type": "overloaded_error", "message": "full"}}), Some(503), "full"),
-            (json!({"error": {"status_code": 400, "code": "x", "message": "m"}}), Some(400), "m (x)"),
+            (json!({"error": {"code": "502", "message": "bad"}}), Some(502), "bad (502)"),
+            (json!({"error": {"type": "overloaded_error", "message": "full"}}), Some(503), "full (overloaded_error)"),
+            (
+                json!({"error": {"status_code": 400, "code": "x", "message": "m"}}),
+                Some(400),
+                "m (x)",
+            ),
             (json!({"error": "model crashed"}), None, "model crashed"),
             (json!({"error": {"odd": 1}}), None, "{\"odd\":1}"),
             (json!({"object": "error", "message": "too long", "code": 400}), Some(400), "too long"),
-            (json!({"choices": [{"error": {"message": "upstream", "code": 502}}]}), Some(502), "upstream"),
+            (
+                json!({"choices": [{"error": {"message": "upstream", "code": 502}}]}),
+                Some(502),
+                "upstream",
+            ),
         ] {
             let found = reported(&event).map(|failure| (failure.status, failure.detail));
             let detail = format!("the server reported an error in its answer: {words}");

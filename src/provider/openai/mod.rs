@@ -1,32 +1,40 @@
-//! The chat-completions wire, as `OpenAI` and most local servers speak it: one POST, one stream of
-//! events. It knows no dialects and does not retry.
+//! The chat-completions wire, as `OpenAI`, its many dialects and most local servers speak it: one
+//! POST, one stream of events. How a server departs from the common form is said in [`profiles`]
+//! alone. It does not retry.
 
 mod answer;
 mod body;
 mod calls;
 mod details;
 mod failure;
+mod listing;
 pub mod profiles;
 mod usage;
+mod wire;
 
-use std::collections::VecDeque;
 use std::sync::Arc;
 
-use futures_util::{Stream, StreamExt, TryStreamExt, stream};
-use reqwest::Response;
-use reqwest::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderValue};
+use futures_util::stream::{self, TryStreamExt};
+use reqwest::header::{ACCEPT, AUTHORIZATION, HeaderMap, HeaderName, HeaderValue};
 use secrecy::{ExposeSecret, SecretString};
 
 use super::http::{self, Endpoint, LazyClient};
-use super::{Chunk, ChunkStream, Identity, Provider, ProviderError, Request, sse};
-use answer::{Answer, Step};
+use super::{ChunkStream, Identity, ListedModel, Provider, ProviderError, Request};
+use crate::domain::usage::Prices;
+use profiles::{Auth, Profile};
+use wire::Wire;
 
 /// Output tokens that a request may ask for where nothing else is known of the model: what a
 /// built-in role asks for at most, and what most served models allow.
 pub const DEFAULT_MAX_OUTPUT_TOKENS: u64 = 8_192;
+/// The provider's name in events and histories, whoever the vendor is.
+pub const NAME: &str = "openai";
+/// The version of Azure's API that is asked for where an address names a deployment and neither
+/// it nor the settings name a version: the newest that is not a preview.
+const AZURE_VERSION: &str = "2024-10-21";
 
-/// What is needed to reach a model.
-#[derive(Debug, Clone)]
+/// What is needed to reach a model, and what is known of it.
+#[derive(Debug, Clone, Default)]
 pub struct Config {
     /// The address below which `/chat/completions` lies; usually ends in `/v1`.
     pub base_url: String,
@@ -36,27 +44,39 @@ pub struct Config {
     pub model: String,
     /// Output tokens per request at most; [`DEFAULT_MAX_OUTPUT_TOKENS`] if absent.
     pub max_output_tokens: Option<u64>,
+    /// Tokens that prompt and answer may have together, if known.
+    pub context_window: Option<u64>,
+    /// What it charges, if known.
+    pub prices: Option<Prices>,
+    /// The name of the server's [profile](profiles); chosen by its host if absent.
+    pub profile: Option<String>,
+    /// More headers for each request; they win over this wire's own.
+    pub headers: Vec<(String, SecretString)>,
+    /// The version of Azure's API.
+    pub api_version: Option<String>,
+    /// What has to be sent as `reasoning_effort` for the model to take tools.
+    pub reasoning_effort: Option<String>,
+    /// False if the model refuses a sampling temperature; known from its name if absent.
+    pub temperature: Option<bool>,
+    /// False if the model refuses a request that names the tool to call.
+    pub forced_tools: Option<bool>,
 }
 
-/// A model behind a chat-completions server. Its price is unknown, so costs are too.
+/// A model behind a chat-completions server.
 #[derive(Debug)]
 pub struct OpenAi {
     identity: Identity,
     wire: Arc<Wire>,
-}
-
-#[derive(Debug)]
-struct Wire {
-    client: LazyClient,
-    model: String,
-    key: Option<SecretString>,
-    authorization: Option<HeaderValue>,
+    list: LazyClient,
 }
 
 impl OpenAi {
     /// Checks the settings. Nothing is sent or built before the first request.
     pub fn new(config: Config) -> Result<Self, ProviderError> {
-        let endpoint = Endpoint::new(&config.base_url, &["chat", "completions"])?;
+        let profile = profile(&config)?;
+        let version = config.api_version.as_deref();
+        let endpoint = |path: &[&str]| endpoint(profile, &config.base_url, version, path);
+        let (chat, models) = (endpoint(&["chat", "completions"])?, endpoint(&["models"])?);
         let model = config.model.trim().to_owned();
         if model.is_empty() {
             return Err(ProviderError::Setup(
@@ -64,19 +84,41 @@ impl OpenAi {
             ));
         }
         let key = config.api_key.filter(|key| !key.expose_secret().trim().is_empty());
-        let authorization = key.as_ref().map(bearer).transpose()?;
+        let headers = headers(profile, key.as_ref(), &config.headers)?;
+        let max_output_tokens = config.max_output_tokens.unwrap_or(DEFAULT_MAX_OUTPUT_TOKENS);
         let identity = Identity {
-            provider: "openai".to_owned(),
+            provider: NAME.to_owned(),
             model: model.clone(),
-            host: Some(endpoint.host().to_owned()),
-            local: endpoint.is_loopback(),
-            prices: None,
-            max_output_tokens: config.max_output_tokens.unwrap_or(DEFAULT_MAX_OUTPUT_TOKENS),
-            context_window: None,
+            host: Some(chat.host().to_owned()),
+            local: chat.is_loopback(),
+            prices: config.prices,
+            max_output_tokens,
+            context_window: config.context_window,
             is_language_model: true,
         };
-        let client = LazyClient::new(endpoint);
-        Ok(Self { identity, wire: Arc::new(Wire { client, model, key, authorization }) })
+        let own = config.headers.into_iter().map(|(_, value)| value);
+        let secrets: Vec<SecretString> = own.chain(key).collect();
+        let client = LazyClient::new(chat).hiding(secrets.clone());
+        let target = body::Target {
+            model,
+            profile,
+            max_output_tokens,
+            reasoning_effort: config.reasoning_effort,
+            takes_temperature: config.temperature,
+            takes_forced_tools: config.forced_tools.unwrap_or(true),
+        };
+        let list = LazyClient::new(models).hiding(secrets);
+        Ok(Self { identity, wire: Arc::new(Wire { client, headers, target }), list })
+    }
+
+    /// The name of the dialect that is spoken.
+    pub fn profile(&self) -> &'static str {
+        self.wire.target.profile.name
+    }
+
+    /// The models that the server offers, by name. Takes ten seconds at most.
+    pub async fn list_models(&self) -> Result<Vec<ListedModel>, ProviderError> {
+        listing::ask(&self.list, &self.wire.headers).await
     }
 }
 
@@ -88,139 +130,65 @@ impl Provider for OpenAi {
     fn stream(&self, request: Request) -> ChunkStream {
         let wire = Arc::clone(&self.wire);
         let answer = async move {
-            let response = wire.send(&request).await?;
-            Ok(Arc::clone(&wire).chunks(response))
+            let reading = wire.send(&request).await?;
+            Ok(stream::unfold((wire, reading), |(wire, mut reading)| async move {
+                let item = reading.next(&wire.client).await?;
+                Some((item, (wire, reading)))
+            }))
         };
         Box::pin(stream::once(answer).try_flatten())
     }
 }
 
-impl Wire {
-    async fn send(&self, request: &Request) -> Result<Response, ProviderError> {
-        let client = self.client.get().await?;
-        let mut post = client
-            .post(self.client.endpoint().url().clone())
-            .header(ACCEPT, "text/event-stream")
-            .json(&body::build(&self.model, request));
-        if let Some(authorization) = &self.authorization {
-            post = post.header(AUTHORIZATION, authorization.clone());
-        }
-        let response = post.send().await.map_err(|error| self.client.unreachable(error))?;
-        if !response.status().is_success() {
-            return Err(self.without_key(self.client.status_error(response).await));
-        }
-        if is_event_stream(&response) {
-            return Ok(response);
-        }
-        let words = http::server_words(&http::read_some(response, 64 * 1024).await);
-        Err(self
-            .without_key(self.client.broken(format!("it is no event stream but says \"{words}\""))))
+fn profile(config: &Config) -> Result<&'static Profile, ProviderError> {
+    if let Some(name) = &config.profile {
+        return profiles::named(name).ok_or_else(|| {
+            let shown = http::one_line(name, 40);
+            let known = profiles::names().collect::<Vec<_>>().join(", ");
+            ProviderError::Setup(format!("there is no profile \"{shown}\"; there are {known}"))
+        });
     }
-
-    fn chunks(
-        self: Arc<Self>,
-        response: Response,
-    ) -> impl Stream<Item = Result<Chunk, ProviderError>> + Send {
-        let events = sse::events(response.bytes_stream(), http::network_words);
-        let reading = Reading {
-            events: Box::pin(events),
-            answer: Answer::default(),
-            ready: VecDeque::new(),
-            over: false,
-        };
-        stream::unfold((self, reading), |(wire, mut reading)| async move {
-            let item = reading.next(&wire).await?;
-            Some((item, (wire, reading)))
-        })
-    }
-
-    /// The same error in words that do not repeat the key, as some servers do.
-    fn without_key(&self, error: ProviderError) -> ProviderError {
-        let Some(key) = &self.key else { return error };
-        let hide = |text: String| text.replace(key.expose_secret().trim(), "[key]");
-        match error {
-            ProviderError::Unreachable { host, detail } => {
-                ProviderError::Unreachable { host, detail: hide(detail) }
-            }
-            ProviderError::Status { host, status, detail, retry_after } => {
-                ProviderError::Status { host, status, detail: hide(detail), retry_after }
-            }
-            ProviderError::Broken { host, detail } => {
-                ProviderError::Broken { host, detail: hide(detail) }
-            }
-            ProviderError::ContextExceeded { host, detail } => {
-                ProviderError::ContextExceeded { host, detail: hide(detail) }
-            }
-            ProviderError::Stalled { .. } | ProviderError::Script(_) => error,
-            ProviderError::Setup(text) => ProviderError::Setup(hide(text)),
-        }
-    }
+    let endpoint = Endpoint::new(&config.base_url, &[])?;
+    Ok(profiles::for_host(endpoint.url().host_str().unwrap_or_default()))
 }
 
-/// An answer that is being read.
-struct Reading<S> {
-    events: S,
-    answer: Answer,
-    ready: VecDeque<Result<Chunk, ProviderError>>,
-    over: bool,
-}
-
-impl<S: Stream<Item = Result<String, String>> + Unpin> Reading<S> {
-    async fn next(&mut self, wire: &Wire) -> Option<Result<Chunk, ProviderError>> {
-        loop {
-            if let Some(item) = self.ready.pop_front() {
-                return Some(item);
-            }
-            if self.over {
-                return None;
-            }
-            let event = self.events.next().await;
-            self.take(event, wire);
-        }
-    }
-
-    fn take(&mut self, event: Option<Result<String, String>>, wire: &Wire) {
-        let step = match event {
-            Some(Ok(data)) => self.answer.take(&data),
-            Some(Err(detail)) => Step::failed(detail),
-            None => self.answer.end(),
-        };
-        self.ready.extend(step.chunks.into_iter().map(Ok));
-        if let Some(failure) = step.failure {
-            let host = wire.client.endpoint().host().to_owned();
-            let error = match failure.status {
-                Some(status) => ProviderError::Status {
-                    host,
-                    status,
-                    detail: failure.detail,
-                    retry_after: None,
-                },
-                None => ProviderError::Broken { host, detail: failure.detail },
-            };
-            self.ready.push_back(Err(wire.without_key(error)));
-        }
-        self.over |= step.over;
-    }
-}
-
-fn bearer(key: &SecretString) -> Result<HeaderValue, ProviderError> {
-    let text = format!("Bearer {}", key.expose_secret().trim());
-    let mut value = HeaderValue::from_str(&text).map_err(|_| {
-        ProviderError::Setup(
-            "the API key holds a character that cannot be sent (a line break?); check where it \
-             comes from"
-                .to_owned(),
-        )
-    })?;
-    value.set_sensitive(true);
-    Ok(value)
-}
-
-/// True unless the server says that it sends something else; some say nothing, or `text/plain`.
-fn is_event_stream(response: &Response) -> bool {
-    let kind = response.headers().get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
-    kind.is_none_or(|kind| {
-        let kind = kind.to_ascii_lowercase();
-        kind.starts_with("text/event-stream") || kind.starts_with("text/plain")
+/// The address of `path`. Azure's differ: a bare host stands for its `/openai/v1`, and below a
+/// deployment every request names the version of the API.
+fn endpoint(
+    profile: &Profile,
+    base_url: &str,
+    version: Option<&str>,
+    path: &[&str],
+) -> Result<Endpoint, ProviderError> {
+    let base = Endpoint::new(base_url, &[])?;
+    let endpoint = match (profile.auth, base.url().path()) {
+        (Auth::Azure, "" | "/") => Endpoint::new(base_url, &[&["openai", "v1"], path].concat())?,
+        (Auth::Azure | Auth::Bearer, _) => Endpoint::new(base_url, path)?,
+    };
+    let names_version = endpoint.url().query_pairs().any(|(key, _)| key == "api-version");
+    let is_v1 = endpoint.url().path().contains("/v1/");
+    let version = version.or((profile.auth == Auth::Azure && !is_v1).then_some(AZURE_VERSION));
+    Ok(match version.filter(|_| !names_version) {
+        Some(version) => endpoint.with_query("api-version", version),
+        None => endpoint,
     })
+}
+
+/// What every request carries; the user's own headers win.
+fn headers(
+    profile: &Profile,
+    key: Option<&SecretString>,
+    own: &[(String, SecretString)],
+) -> Result<HeaderMap, ProviderError> {
+    let mut headers = HeaderMap::new();
+    headers.insert(ACCEPT, HeaderValue::from_static("text/event-stream, application/json"));
+    if let Some(key) = key {
+        let (name, prefix) = match profile.auth {
+            Auth::Bearer => (AUTHORIZATION, "Bearer "),
+            Auth::Azure => (HeaderName::from_static("api-key"), ""),
+        };
+        headers.insert(name, http::key_header(prefix, key)?);
+    }
+    headers.extend(http::header_map(own)?);
+    Ok(headers)
 }

@@ -300,12 +300,7 @@ const PROFILES: &[Profile] = &[
         ..GENERIC
     },
     Profile { name: "fireworks", hosts: &["api.fireworks.ai"], think_tags: true, ..GENERIC },
-    Profile {
-        name: "huggingface",
-        hosts: &["router.huggingface.co"],
-        think_tags: true,
-        ..GENERIC
-    },
+    Profile { name: "huggingface", hosts: &["router.huggingface.co"], think_tags: true, ..GENERIC },
     Profile {
         name: "llamacpp",
         reasoning: ReasoningBack::Text,
@@ -387,7 +382,14 @@ mod tests {
         let back = PROFILES.iter().filter(|row| row.reasoning != ReasoningBack::Never);
         let back: BTreeSet<&str> = back.map(|row| row.name).collect();
         let expected = [
-            "deepseek", "llamacpp", "minimax", "moonshot", "openrouter", "qwen", "vercel", "vllm",
+            "deepseek",
+            "llamacpp",
+            "minimax",
+            "moonshot",
+            "openrouter",
+            "qwen",
+            "vercel",
+            "vllm",
             "zai",
         ];
         assert_eq!(back, BTreeSet::from(expected));
