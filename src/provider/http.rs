@@ -20,6 +20,8 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 /// Bytes of an error body that are read, and the time that they may take.
 const ERROR_BODY_BYTES: usize = 64 * 1024;
 const ERROR_BODY_TIMEOUT: Duration = Duration::from_secs(5);
+/// Bytes of an answer that is not streamed.
+const WHOLE_BODY_BYTES: usize = 16 * 1024 * 1024;
 /// Characters of a server's words that are shown.
 const ERROR_CHARS: usize = 300;
 /// Bytes of a secret from which on it is looked for in a server's words: a shorter one would be
@@ -155,35 +157,42 @@ impl LazyClient {
         }
     }
 
-    /// Asks for one JSON value of at most `limit` bytes.
-    pub async fn get_json(
-        &self,
-        headers: &HeaderMap,
-        limit: usize,
-    ) -> Result<Value, ProviderError> {
+    /// Asks for one JSON value.
+    pub async fn get_json(&self, headers: &HeaderMap) -> Result<Value, ProviderError> {
         let get = self.get().await?.get(self.endpoint.url.clone()).headers(headers.clone());
         let response = get.send().await.map_err(|error| self.unreachable(error))?;
-        if !response.status().is_success() {
-            return Err(self.status_error(response).await);
+        if response.status().is_success() {
+            self.read_json(response).await
+        } else {
+            Err(self.status_error(response).await)
         }
-        self.read_json(response, limit).await
     }
 
-    /// The body as one JSON value of at most `limit` bytes.
-    pub async fn read_json(
-        &self,
-        mut response: Response,
-        limit: usize,
-    ) -> Result<Value, ProviderError> {
+    /// The whole body as one JSON value.
+    pub async fn read_json(&self, response: Response) -> Result<Value, ProviderError> {
+        let body = self.read_whole(response).await?;
+        serde_json::from_str(&body).map_err(|_| {
+            let words = server_words(body.as_bytes());
+            self.broken(format!("it is no JSON but says \"{words}\""))
+        })
+    }
+
+    /// The whole body of an answer that is not streamed.
+    pub async fn read_whole(&self, mut response: Response) -> Result<String, ProviderError> {
         let mut body = Vec::new();
-        while let Some(bytes) = response.chunk().await.map_err(|error| self.unreachable(error))? {
-            if body.len() + bytes.len() > limit {
-                return Err(self.broken(format!("it has more than {limit} bytes")));
+        loop {
+            match response.chunk().await {
+                Ok(Some(bytes)) if body.len() + bytes.len() <= WHOLE_BODY_BYTES => {
+                    body.extend_from_slice(&bytes);
+                }
+                Ok(Some(_)) => {
+                    return Err(self.broken(format!("it has more than {WHOLE_BODY_BYTES} bytes")));
+                }
+                Ok(None) => break,
+                Err(error) => return Err(self.broken(network_words(error))),
             }
-            body.extend_from_slice(&bytes);
         }
-        serde_json::from_slice(&body)
-            .map_err(|_| self.broken(format!("it is no JSON but says \"{}\"", server_words(&body))))
+        String::from_utf8(body).map_err(|_| self.broken("it is no UTF-8"))
     }
 
     /// A failure to send or to connect, in words.

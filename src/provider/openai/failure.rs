@@ -58,7 +58,11 @@ mod tests {
         for (event, status, words) in [
             (json!({"error": {"code": 429, "message": "slow\ndown"}}), Some(429), "slow down"),
             (json!({"error": {"code": "502", "message": "bad"}}), Some(502), "bad (502)"),
-            (json!({"error": {"type": "overloaded_error", "message": "full"}}), Some(503), "full (overloaded_error)"),
+            (
+                json!({"error": {"type": "overloaded_error", "message": "full"}}),
+                Some(503),
+                "full (overloaded_error)",
+            ),
             (
                 json!({"error": {"status_code": 400, "code": "x", "message": "m"}}),
                 Some(400),

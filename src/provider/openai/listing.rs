@@ -8,16 +8,15 @@ use serde_json::Value;
 use crate::provider::http::{self, LazyClient};
 use crate::provider::{ListedModel, ProviderError};
 
-/// Time for the whole list, and the bytes that it may have.
+/// Time for the whole list.
 const TIME_LIMIT: Duration = Duration::from_secs(10);
-const MAX_BYTES: usize = 8 * 1024 * 1024;
 
 /// Asks for the list, sorted by name.
 pub async fn ask(
     client: &LazyClient,
     headers: &HeaderMap,
 ) -> Result<Vec<ListedModel>, ProviderError> {
-    let body = tokio::time::timeout(TIME_LIMIT, client.get_json(headers, MAX_BYTES)).await;
+    let body = tokio::time::timeout(TIME_LIMIT, client.get_json(headers)).await;
     let body = body.unwrap_or_else(|_| {
         let seconds = TIME_LIMIT.as_secs();
         Err(client.broken(format!("it sent no list of models within {seconds} s")))

@@ -77,12 +77,7 @@ impl OpenAi {
         let version = config.api_version.as_deref();
         let endpoint = |path: &[&str]| endpoint(profile, &config.base_url, version, path);
         let (chat, models) = (endpoint(&["chat", "completions"])?, endpoint(&["models"])?);
-        let model = config.model.trim().to_owned();
-        if model.is_empty() {
-            return Err(ProviderError::Setup(
-                "no model is named; give one with --model or OFFSHOOT_MODEL".to_owned(),
-            ));
-        }
+        let model = super::named_model(&config.model)?;
         let key = config.api_key.filter(|key| !key.expose_secret().trim().is_empty());
         let headers = headers(profile, key.as_ref(), &config.headers)?;
         let max_output_tokens = config.max_output_tokens.unwrap_or(DEFAULT_MAX_OUTPUT_TOKENS);
