@@ -256,7 +256,7 @@ impl LazyClient {
 
     fn lacks_version(&self) -> bool {
         let path = self.endpoint.url.path();
-        path.matches('/').count() <= 2 && !path.starts_with("/v1/")
+        path.matches('/').count() <= 2 && !path.starts_with("/v1/") && !path.starts_with("/api/")
     }
 }
 

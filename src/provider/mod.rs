@@ -8,7 +8,9 @@
 pub mod anthropic;
 mod estimate;
 pub mod http;
+mod lines;
 pub mod offline;
+pub mod ollama;
 pub mod openai;
 mod paced;
 pub mod prepare;

@@ -9,7 +9,7 @@ use futures_util::{Stream, StreamExt};
 use reqwest::Response;
 
 use super::http::{self, LazyClient};
-use super::{Chunk, ProviderError, sse};
+use super::{Chunk, ProviderError, lines, sse};
 
 /// From the events of one answer to chunks.
 pub trait Decoder {
@@ -76,6 +76,12 @@ impl<D: Decoder> Reading<D> {
         decoder: D,
     ) -> Self {
         Self::new(Box::pin(sse::events(body, http::network_words)), decoder)
+    }
+
+    /// Reads the lines of `response`, each of them an event.
+    pub fn lines(response: Response, decoder: D) -> Self {
+        let lines = lines::lines(response.bytes_stream(), http::network_words);
+        Self::new(Box::pin(lines), decoder)
     }
 
     /// Reads a body that is one event as a whole, such as an answer that is no stream.
