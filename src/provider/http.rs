@@ -28,7 +28,7 @@ const ERROR_CHARS: usize = 300;
 /// found everywhere.
 const SHORTEST_HIDDEN: usize = 6;
 /// The longest wait that is taken from a server: a day.
-const LONGEST_WAIT: Duration = Duration::from_secs(24 * 60 * 60);
+const LONGEST_WAIT: Duration = Duration::from_hours(24);
 /// What servers say when a prompt, or a prompt and its answer, do not fit into the model. In lower
 /// case; collected from the error bodies of the providers that this program speaks to.
 const TOO_LONG: &[&str] = &[

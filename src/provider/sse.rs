@@ -36,9 +36,9 @@ where
 {
     let pending = Arc::new(AtomicUsize::new(0));
     let heard = Arc::new(AtomicBool::new(false));
-    let (received, hears) = (Arc::clone(&pending), Arc::clone(&heard));
+    let (received, sign) = (Arc::clone(&pending), Arc::clone(&heard));
     let counted = body.map_err(move |error| BodyError(words(error))).and_then(move |bytes| {
-        hears.store(true, Ordering::Relaxed);
+        sign.store(true, Ordering::Relaxed);
         let sum = received.fetch_add(bytes.len(), Ordering::Relaxed) + bytes.len();
         std::future::ready(if sum > MAX_EVENT_BYTES {
             Err(BodyError(format!("one event has more than {MAX_EVENT_BYTES} bytes")))

@@ -162,9 +162,7 @@ impl Exchange {
         };
         match reading.next(&self.wire.client).await? {
             Ok(Chunk::Usage(usage)) => Some(Ok(Chunk::Usage(self.sum(usage)))),
-            Ok(Chunk::Stop(StopReason::Other(word))) if word == PAUSE && self.goes_on() => {
-                Some(Ok(Chunk::Alive))
-            }
+            Ok(Chunk::Stop(StopReason::Other(word))) if word == PAUSE => Some(self.go_on()),
             other => Some(other),
         }
     }
@@ -179,19 +177,19 @@ impl Exchange {
         sum
     }
 
-    /// Prepares the request that sends back what was said. False if there is nothing to send, too
-    /// much, or if there were too many pauses.
-    fn goes_on(&mut self) -> bool {
-        if self.pauses == MAX_PAUSES {
-            return false;
-        }
-        let Some(said) = self.reading.as_ref().and_then(|reading| reading.decoder().said()) else {
-            return false;
+    /// Prepares the request that sends back what was said. A pause that cannot be followed by one
+    /// leaves the answer unfinished.
+    fn go_on(&mut self) -> Result<Chunk, ProviderError> {
+        let said = self.reading.as_ref().and_then(|reading| reading.decoder().said());
+        let Some(said) = said.filter(|_| self.pauses < MAX_PAUSES) else {
+            let pauses = self.pauses + 1;
+            let detail = format!("the model paused ({pauses} times) and cannot be told to go on");
+            return Err(self.wire.client.broken(detail));
         };
-        self.pauses += 1;
-        if !self.said.is_empty() {
+        if self.pauses > 0 {
             self.request.messages.pop();
         }
+        self.pauses += 1;
         self.said.extend(said);
         self.request.messages.push(Arc::new(Message::Assistant(AssistantMessage {
             blocks: self.said.clone(),
@@ -201,13 +199,10 @@ impl Exchange {
             interrupted: false,
         })));
         if let Some(now) = self.now.take() {
-            self.before = Some(self.before.map_or(now, |mut before| {
-                before += now;
-                before
-            }));
+            *self.before.get_or_insert_with(Usage::none) += now;
         }
         self.reading = None;
-        true
+        Ok(Chunk::Alive)
     }
 }
 
