@@ -19,7 +19,8 @@ pub fn usage(request: &Request, answer: &str, prices: Option<Prices>) -> Usage {
     }
 }
 
-fn prompt_tokens(request: &Request) -> u64 {
+/// The estimated tokens of the whole prompt: instructions, tools and conversation.
+pub fn prompt_tokens(request: &Request) -> u64 {
     let tools = request.tools.iter().map(ToolSchema::estimated_tokens);
     let messages = request.messages.iter().map(|message| message.estimated_tokens());
     estimate_tokens(&request.system) + tools.sum::<u64>() + messages.sum::<u64>()

@@ -85,6 +85,13 @@ impl Endpoint {
         Ok(Self { url, host })
     }
 
+    /// The same address with one more pair in its query.
+    #[must_use]
+    pub fn with_query(mut self, key: &str, value: &str) -> Self {
+        self.url.query_pairs_mut().append_pair(key, value);
+        self
+    }
+
     /// The whole address.
     pub fn url(&self) -> &Url {
         &self.url
@@ -148,6 +155,26 @@ impl LazyClient {
         } else {
             Err(self.status_error(response).await)
         }
+    }
+
+    /// Asks for one JSON value.
+    pub async fn get_json(&self, headers: &HeaderMap) -> Result<Value, ProviderError> {
+        let get = self.get().await?.get(self.endpoint.url.clone()).headers(headers.clone());
+        let response = get.send().await.map_err(|error| self.unreachable(error))?;
+        if response.status().is_success() {
+            self.read_json(response).await
+        } else {
+            Err(self.status_error(response).await)
+        }
+    }
+
+    /// The whole body as one JSON value.
+    pub async fn read_json(&self, response: Response) -> Result<Value, ProviderError> {
+        let body = self.read_whole(response).await?;
+        serde_json::from_str(&body).map_err(|_| {
+            let words = server_words(body.as_bytes());
+            self.broken(format!("it is no JSON but says \"{words}\""))
+        })
     }
 
     /// The whole body of an answer that is not streamed.
@@ -229,7 +256,7 @@ impl LazyClient {
 
     fn lacks_version(&self) -> bool {
         let path = self.endpoint.url.path();
-        path.matches('/').count() <= 2 && !path.starts_with("/v1/")
+        path.matches('/').count() <= 2 && !path.starts_with("/v1/") && !path.starts_with("/api/")
     }
 }
 

@@ -75,6 +75,32 @@ where
     })
 }
 
+/// A body that is no stream of events, as one event at its end, and signs of life until then. An
+/// error is the last item.
+pub fn whole<E>(
+    body: impl Stream<Item = Result<Bytes, E>> + Send + 'static,
+    words: fn(E) -> String,
+) -> impl Stream<Item = Result<Event, String>> + Send
+where
+    E: Send + 'static,
+{
+    let start = Some((Box::pin(body), Vec::new()));
+    stream::unfold(start, move |state| async move {
+        let (mut body, mut bytes) = state?;
+        match body.next().await {
+            Some(Ok(more)) if bytes.len() + more.len() <= MAX_EVENT_BYTES => {
+                bytes.extend_from_slice(&more);
+                Some((Ok(Event::Alive), Some((body, bytes))))
+            }
+            Some(Ok(_)) => {
+                Some((Err(format!("the answer has more than {MAX_EVENT_BYTES} bytes")), None))
+            }
+            Some(Err(error)) => Some((Err(words(error)), None)),
+            None => Some((Ok(Event::Data(String::from_utf8_lossy(&bytes).into_owned())), None)),
+        }
+    })
+}
+
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used, reason = "tests")]

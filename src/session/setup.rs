@@ -113,7 +113,7 @@ fn provider(settings: &Settings) -> Result<Arc<dyn Provider>, SetupError> {
             base_url: base_url.clone(),
             api_key: key.clone(),
             model: model.clone().unwrap_or_else(|| DEFAULT_MODEL.to_owned()),
-            max_output_tokens: None,
+            ..openai::Config::default()
         })?),
     })
 }
