@@ -9,6 +9,7 @@ mod estimate;
 pub mod http;
 pub mod offline;
 pub mod openai;
+pub mod models;
 mod paced;
 pub mod script;
 mod sse;
