@@ -1,6 +1,6 @@
 //! What a person can get wrong, or find broken around the program: each ends with one clear text on
 //! standard error, the exit code of the manual, and no panic.
-#![allow(clippy::unwrap_used, reason = "tests")]
+#![allow(clippy::unwrap_used, clippy::print_stderr, reason = "tests; a skipped one says so")]
 
 #[path = "common/program.rs"]
 mod program;
@@ -33,7 +33,9 @@ fn refused_in_a_sentence(ended: &Ended, code: i32, expected: &[&str]) {
 #[test]
 fn a_command_line_that_fits_nothing_is_explained() {
     let ground = Ground::project();
-    let cases: [(&[&str], &str); 7] = [
+    let cases: [(&[&str], &str); 9] = [
+        (&["run", "--max-cost", "0", "q"], "INVALID_BUDGET"),
+        (&["run", "--provider", "gemini", "q"], "no provider `gemini`"),
         (&["--frobnicate"], "--frobnicate"),
         (&["run", "--frobnicate", "q"], "--frobnicate"),
         (&["run"], "PROMPT"),
@@ -45,6 +47,7 @@ fn a_command_line_that_fits_nothing_is_explained() {
     for (arguments, expected) in cases {
         refused(&ground.run(arguments), 2, &[expected]);
     }
+    assert_eq!(std::fs::read_dir(ground.home.path()).unwrap().count(), 0, "nothing was saved");
 }
 
 #[test]

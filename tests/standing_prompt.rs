@@ -1,5 +1,7 @@
 //! What every request repeats, the system prompt and the tool schemas, stays small.
-#![allow(clippy::unwrap_used, reason = "tests")]
+//!
+//! `cargo test --test standing_prompt -- --nocapture` shows the figures.
+#![allow(clippy::unwrap_used, clippy::print_stderr, reason = "tests; the figures are shown")]
 
 mod common;
 

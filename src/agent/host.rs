@@ -15,6 +15,7 @@ use crate::domain::ledger::{AccountId, Ledger};
 use crate::domain::role::RoleTable;
 use crate::journal::hub::Hub;
 use crate::provider::Provider;
+use crate::provider::retry::Patience;
 use crate::tool::toolbox::Toolbox;
 use crate::workspace::Workspace;
 
@@ -37,6 +38,8 @@ pub struct Host {
     pub secrets: Vec<String>,
     /// How deep runs may go.
     pub max_depth: u32,
+    /// How long to wait for the model, and how often.
+    pub patience: Patience,
     /// The live tasks, for cancelling one.
     pub live: Arc<LiveTasks>,
     /// The time of day.

@@ -189,7 +189,8 @@ impl Run {
             }
             Plan::Salvage { because } => return Err(Ending::Exhausted(because)),
         };
-        ledger.reserve_request(account, spending::worst_case(&ask, max_tokens));
+        let worst_case = spending::worst_case(&ask, max_tokens);
+        ledger.reserve_request(account, worst_case);
         ledger.begin_turn(account);
         let of = ledger.limits(account)[Dimension::Turns].finite();
         drop(ledger);
@@ -205,6 +206,7 @@ impl Run {
             of,
             tool_choice,
             prompt_tokens: ask.prompt_tokens,
+            worst_case,
         })
     }
 }

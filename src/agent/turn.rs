@@ -2,15 +2,19 @@
 //! kept and what it cost is charged.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use futures_util::StreamExt;
+use tokio::time::timeout;
 
 use super::run::{Run, RunShared};
 use crate::domain::event::Fact;
+use crate::domain::ledger::Charge;
 use crate::domain::message::{AssistantMessage, Block, Message, StopReason};
 use crate::domain::report::{By, Ending, Exhausted};
 use crate::domain::usage::Usage;
 use crate::domain::violation::Code;
+use crate::provider::retry::{self, Decision};
 use crate::provider::{Chunk, ProviderError, Request, ToolChoice};
 
 /// What was decided about a request before it is sent.
@@ -26,6 +30,8 @@ pub struct TurnPlan {
     pub tool_choice: ToolChoice,
     /// The prompt's size by estimate.
     pub prompt_tokens: u64,
+    /// What it may use at most.
+    pub worst_case: Charge,
 }
 
 /// Takes the turn. An answer is whole: its stream said why it stopped. On a cancel or an error the
@@ -41,17 +47,55 @@ pub async fn take(run: &mut Run, plan: &TurnPlan) -> Result<AssistantMessage, En
         })
         .await;
     let request = request(run, plan);
-    let mut answer = Assembly::default();
-    let followed = follow(&run.shared, request, &mut answer).await;
-    charge(run, plan, &answer).await;
-    match followed {
-        Ok(()) => Ok(answer.into_message(&run.shared, false)),
-        Err(end) => {
-            let ending = run.note_broken_turn(end);
-            keep_partial(run, answer).await?;
-            Err(ending)
+    let mut tries = 1;
+    loop {
+        let mut answer = Assembly::default();
+        let followed = follow(&run.shared, request.clone(), &mut answer).await;
+        charge(run, plan, &answer, &followed).await;
+        let Err(broken) = followed else {
+            return Ok(answer.into_message(&run.shared, false));
+        };
+        if let Some(wait) = wait_before_next_try(&run.shared, &broken, &answer, tries) {
+            tries += 1;
+            wait_to_retry(&run.shared, plan, &broken, wait, tries).await?;
+            continue;
         }
+        let ending = run.note_broken_turn(broken);
+        keep_partial(run, answer).await?;
+        return Err(ending);
     }
+}
+
+fn wait_before_next_try(
+    shared: &RunShared,
+    broken: &Broken,
+    answer: &Assembly,
+    tries: u32,
+) -> Option<Duration> {
+    let Broken::Failed(error) = broken else { return None };
+    match retry::decide(error, answer.was_shown(), tries, &shared.host.patience) {
+        Decision::Again(wait) => Some(wait),
+        Decision::GiveUp => None,
+    }
+}
+
+/// Says what is waited for, waits, and reserves the next try as the first one was.
+async fn wait_to_retry(
+    shared: &RunShared,
+    plan: &TurnPlan,
+    broken: &Broken,
+    wait: Duration,
+    next_try: u32,
+) -> Result<(), Ending> {
+    let (http_status, reason) = match broken {
+        Broken::Failed(error) => (error.http_status(), error.to_string()),
+        Broken::Cancelled(_) => (None, String::new()),
+    };
+    let delay_ms = u64::try_from(wait.as_millis()).unwrap_or(u64::MAX);
+    shared.emit(Fact::RetryScheduled { delay_ms, http_status, attempt: next_try, reason }).await;
+    shared.scope.race(tokio::time::sleep(wait)).await?;
+    shared.tree.ledger().reserve_request(shared.account, plan.worst_case);
+    Ok(())
 }
 
 /// Why a stream was not followed to its end.
@@ -63,22 +107,36 @@ enum Broken {
 async fn follow(shared: &RunShared, request: Request, answer: &mut Assembly) -> Result<(), Broken> {
     let mut stream = shared.host.provider.stream(request);
     loop {
-        match shared.scope.race(stream.next()).await {
-            Err(ending) => return Err(Broken::Cancelled(ending)),
-            Ok(Some(Ok(chunk))) => {
+        let limit = shared.host.patience.limit(answer.began);
+        let next = shared.scope.race(timeout(limit, stream.next()));
+        let Ok(next) = next.await.map_err(Broken::Cancelled)? else {
+            return Err(Broken::Failed(stalled(shared, limit, answer.began)));
+        };
+        match next {
+            Some(Ok(chunk)) => {
+                answer.began = true;
                 if let Some(fact) = answer.take(chunk) {
                     shared.emit(fact).await;
                 }
             }
-            Ok(Some(Err(error))) => return Err(Broken::Failed(error)),
-            Ok(None) if answer.stop.is_some() => return Ok(()),
-            Ok(None) => {
+            Some(Err(error)) => return Err(Broken::Failed(error)),
+            None if answer.stop.is_some() => return Ok(()),
+            None => {
                 return Err(Broken::Failed(ProviderError::Broken {
                     host: shared.host.provider.identity().provider.clone(),
                     detail: "the stream ended before the answer did".to_owned(),
                 }));
             }
         }
+    }
+}
+
+fn stalled(shared: &RunShared, limit: Duration, began: bool) -> ProviderError {
+    let identity = shared.host.provider.identity();
+    ProviderError::Stalled {
+        host: identity.host.clone().unwrap_or_else(|| identity.provider.clone()),
+        seconds: limit.as_secs(),
+        phase: if began { "in the middle of its answer" } else { "before its answer began" },
     }
 }
 
@@ -91,7 +149,15 @@ impl Run {
             }
             Broken::Failed(error) => {
                 self.record.failure = Some(error.to_string());
-                Ending::Failed(Code::ProviderError)
+                match error {
+                    ProviderError::ContextExceeded { .. } => Ending::Failed(Code::ContextExceeded),
+                    ProviderError::Unreachable { .. }
+                    | ProviderError::Status { .. }
+                    | ProviderError::Stalled { .. }
+                    | ProviderError::Broken { .. }
+                    | ProviderError::Script(_)
+                    | ProviderError::Setup(_) => Ending::Failed(Code::ProviderError),
+                }
             }
         }
     }
@@ -108,11 +174,17 @@ async fn keep_partial(run: &mut Run, mut answer: Assembly) -> Result<(), Ending>
     run.enter(message).await.map(drop)
 }
 
-/// Charges the request to the run and everything above it, and stops an ancestor that went below
-/// zero because of it.
-async fn charge(run: &mut Run, plan: &TurnPlan, answer: &Assembly) {
+/// Charges a try to the run and everything above it, and stops an ancestor that went below zero
+/// because of it. A server that refused or was never reached used nothing; what was begun or
+/// cancelled is estimated where the server told no figures.
+async fn charge(run: &mut Run, plan: &TurnPlan, answer: &Assembly, followed: &Result<(), Broken>) {
     let shared = &run.shared;
-    let mut usage = answer.usage.unwrap_or_else(|| answer.estimate(plan.prompt_tokens));
+    let refused = matches!(followed, Err(Broken::Failed(_))) && !answer.began;
+    let mut usage = match answer.usage {
+        Some(usage) => usage,
+        None if refused => Usage::none(),
+        None => answer.estimate(plan.prompt_tokens),
+    };
     let prices = shared.host.provider.identity().prices;
     usage.cost_usd = usage.cost_usd.or_else(|| prices.map(|prices| prices.cost_of(&usage)));
     let remaining = {
@@ -128,7 +200,9 @@ async fn charge(run: &mut Run, plan: &TurnPlan, answer: &Assembly) {
         }
         ledger.remaining(shared.account)
     };
-    shared.emit(Fact::Usage { usage, remaining }).await;
+    if !refused {
+        shared.emit(Fact::Usage { usage, remaining }).await;
+    }
     run.record.add_request(usage);
 }
 
@@ -167,9 +241,19 @@ struct Assembly {
     blocks: Vec<Block>,
     usage: Option<Usage>,
     stop: Option<StopReason>,
+    /// True once anything came.
+    began: bool,
 }
 
 impl Assembly {
+    /// True once a person could see a part of it.
+    fn was_shown(&self) -> bool {
+        self.blocks.iter().any(|block| match block {
+            Block::Text { text } | Block::Reasoning { text, .. } => !text.is_empty(),
+            Block::Redacted { .. } | Block::Opaque { .. } | Block::ToolCall(_) => false,
+        })
+    }
+
     /// Takes a piece; returns what is to be shown of it.
     fn take(&mut self, chunk: Chunk) -> Option<Fact> {
         match chunk {

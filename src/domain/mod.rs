@@ -7,7 +7,7 @@
 //! Reading order: [`ids`], [`message`], [`history`], [`usage`], [`budget`], [`ledger`],
 //! [`spending`], [`context_store`], [`role`], [`scope`], [`violation`], [`request`], [`grant`],
 //! [`contract`] (made by [`narrow`], with [`fingerprint`], [`secrecy`] and [`allot`]), [`report`],
-//! [`stamp`], [`event`], [`line`], [`command`], [`patience`], [`exit`].
+//! [`stamp`], [`event`], [`mod@line`], [`command`], [`exit`].
 
 pub mod allot;
 pub mod budget;
@@ -27,7 +27,6 @@ pub mod ledger;
 pub mod line;
 pub mod message;
 pub mod narrow;
-pub mod patience;
 pub mod report;
 pub mod request;
 pub mod role;

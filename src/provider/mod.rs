@@ -11,6 +11,7 @@ pub mod offline;
 pub mod openai;
 pub mod models;
 mod paced;
+pub mod retry;
 pub mod script;
 mod sse;
 
@@ -156,6 +157,21 @@ pub enum ProviderError {
     /// This machine lacks something the connection needs.
     #[error("{0}")]
     Setup(String),
+}
+
+impl ProviderError {
+    /// The status that the server answered with.
+    pub fn http_status(&self) -> Option<u16> {
+        match self {
+            Self::Status { status, .. } => Some(*status),
+            Self::Unreachable { .. }
+            | Self::ContextExceeded { .. }
+            | Self::Stalled { .. }
+            | Self::Broken { .. }
+            | Self::Script(_)
+            | Self::Setup(_) => None,
+        }
+    }
 }
 
 /// The pieces of one answer. Dropping it ends the request.

@@ -11,6 +11,7 @@ use crate::domain::scope::PathScope;
 use crate::domain::usage::MicroUsd;
 use crate::journal::jsonl::Journal;
 use crate::provider::Provider;
+use crate::provider::retry::Patience;
 use crate::tool::toolbox::Toolbox;
 use crate::workspace::Workspace;
 
@@ -64,6 +65,8 @@ pub struct Config {
     pub paths: Vec<PathScope>,
     /// How deep runs may go.
     pub max_depth: u32,
+    /// How long to wait for the model, and how often.
+    pub patience: Patience,
     /// Roles beside the built-in ones.
     pub more_roles: Vec<Role>,
     /// Everything ends this long after the start.

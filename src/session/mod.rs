@@ -135,6 +135,7 @@ impl Conversation {
                 store: Mutex::new(ContextStore::default()),
                 secrets: config.secrets,
                 max_depth: config.max_depth,
+                patience: config.patience,
                 live: Arc::<LiveTasks>::default(),
                 clock: config.clock,
                 tasks: AtomicU32::new(0),

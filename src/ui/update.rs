@@ -75,8 +75,17 @@ fn happened(screen: &mut Screen, story: &Story, fact: &Fact, of_child: bool) {
                 screen.question = None;
             }
         }
+        // Stopping means that nothing starts by itself, so what waited goes back to be edited.
+        Fact::Notice { code, .. } if code == "UNSENT" => {
+            let waiting: Vec<String> = screen.pending.drain(..).collect();
+            if screen.composer.is_empty() {
+                screen.composer.set(&waiting.join("\n"));
+            }
+        }
         Fact::SessionStarted { .. }
         | Fact::SessionFinished { .. }
+        | Fact::RetryScheduled { .. }
+        | Fact::Compacted { .. }
         | Fact::ContextAdded { .. }
         | Fact::TaskQueued { .. }
         | Fact::RunStarted { .. }

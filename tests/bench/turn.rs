@@ -18,6 +18,7 @@ use offshoot::domain::report::Status;
 use offshoot::domain::role::Permission;
 use offshoot::domain::scope::PathScope;
 use offshoot::journal::jsonl::Journal;
+use offshoot::provider::retry::Patience;
 use offshoot::provider::script::Script;
 use offshoot::session::{self, Config, RunLimits, Session};
 use offshoot::tool::toolbox::Toolbox;
@@ -81,6 +82,7 @@ fn config(workspace: &TempDir, sessions: Option<&TempDir>) -> Config {
         permissions: vec![Permission::Read, Permission::Delegate],
         paths: vec![PathScope::all()],
         max_depth: 1,
+        patience: Patience::default(),
         more_roles: Vec::new(),
         timeout: None,
         pins: Vec::new(),

@@ -21,6 +21,7 @@ use offshoot::domain::report::Report;
 use offshoot::domain::role::{Permission, Role};
 use offshoot::domain::scope::PathScope;
 use offshoot::journal::jsonl::Journal;
+use offshoot::provider::retry::Patience;
 use offshoot::provider::script::Script;
 use offshoot::provider::{Provider, Request};
 use offshoot::session::{self, Config, Pin, RunLimits};
@@ -47,6 +48,7 @@ pub struct Stage {
     pub pins: Vec<Pin>,
     pub secrets: Vec<String>,
     pub timeout: Option<Duration>,
+    pub patience: Patience,
     provider: Arc<dyn Provider>,
 }
 
@@ -70,6 +72,7 @@ impl Stage {
             pins: Vec::new(),
             secrets: Vec::new(),
             timeout: None,
+            patience: Patience::default(),
             provider,
         }
     }
@@ -109,6 +112,7 @@ impl Stage {
             permissions: self.permissions,
             paths: self.paths,
             max_depth: self.max_depth,
+            patience: self.patience,
             more_roles: self.roles,
             timeout: self.timeout,
             pins: self.pins,
