@@ -67,13 +67,15 @@ struct Chosen {
 #[derive(Debug)]
 pub(super) struct Layers {
     chosen: Vec<Chosen>,
+    /// Whom the user's file names, also after something else replaced it.
+    users_provider: Option<String>,
 }
 
 impl Layers {
     /// Nothing but defaults.
     pub fn new() -> Self {
         let default = |row: &Row| Chosen { value: row.fallback.value(), origin: Origin::Default };
-        Self { chosen: ROWS.iter().map(default).collect() }
+        Self { chosen: ROWS.iter().map(default).collect(), users_provider: None }
     }
 
     /// Reads the user's own file.
@@ -89,6 +91,7 @@ impl Layers {
                 Entry::Unknown { name, place } => remarks.push(unknown(&name, &place)),
             }
         }
+        self.users_provider = self.text(Key::Provider).map(str::to_owned);
         Ok(true)
     }
 
@@ -196,7 +199,8 @@ impl Layers {
     fn read(&mut self, key: Key, text: &str, origin: Origin) -> Result<(), SettingsError> {
         let row = key.row();
         let Some(value) = row.kind.of_text(text) else {
-            return Err(refused(key, &format!("{origin} is `{text}`; it takes {}", row.kind.takes())));
+            let words = format!("{origin} is `{text}`; it takes {}", row.kind.takes());
+            return Err(refused(key, &format!("{words}{}", hint(key))));
         };
         self.set(key, value, origin);
         Ok(())
@@ -218,6 +222,11 @@ impl Layers {
             }
         }
         forgotten
+    }
+
+    /// Whom the user's file names.
+    pub fn users_provider(&self) -> Option<&str> {
+        self.users_provider.as_deref()
     }
 
     /// Where a value comes from.
@@ -275,10 +284,7 @@ impl Layers {
     }
 
     pub fn pairs(&self, key: Key) -> &[(String, SecretString)] {
-        match self.value(key) {
-            Some(Value::Pairs(pairs)) => pairs,
-            _ => &[],
-        }
+        if let Some(Value::Pairs(pairs)) = self.value(key) { pairs } else { &[] }
     }
 
     /// A limit in the budget's unit: dollars as micro-dollars.
@@ -314,6 +320,11 @@ pub(super) fn refused(key: Key, words: &str) -> SettingsError {
     } else {
         words.to_owned()
     })
+}
+
+/// What people mean who ask for something that makes no sense.
+fn hint(key: Key) -> &'static str {
+    if key == Key::BudgetActive { "; to forbid delegation give --max-delegations 0" } else { "" }
 }
 
 fn warning(text: String) -> Remark {

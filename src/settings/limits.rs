@@ -101,14 +101,13 @@ pub(super) fn of_preset(preset: Option<&str>, key: Key) -> Option<f64> {
         let amount = preset.parent()[*dimension].finite()?;
         return Some(if *dimension == Dimension::Duration { amount / 1_000 } else { amount } as f64);
     }
-    match key {
-        Key::BudgetMaxCost => {
-            preset.parent()[Dimension::CostUsd].finite().map(|micro| MicroUsd(micro).dollars())
-        }
-        Key::BudgetDelegations => Some(f64::from(preset.totals().delegations)),
-        Key::BudgetActive => Some(f64::from(preset.totals().active)),
-        _ => None,
-    }
+    let dollars = preset.parent()[Dimension::CostUsd].finite().map(|cost| MicroUsd(cost).dollars());
+    let others = [
+        (Key::BudgetMaxCost, dollars?),
+        (Key::BudgetDelegations, f64::from(preset.totals().delegations)),
+        (Key::BudgetActive, f64::from(preset.totals().active)),
+    ];
+    others.into_iter().find(|(other, _)| *other == key).map(|(_, amount)| amount)
 }
 
 /// Reads `--timeout`, in seconds with or without a fraction.
