@@ -3,21 +3,49 @@
 
 use std::error::Error;
 use std::net::IpAddr;
-use std::time::Duration;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
 
-use reqwest::{Client, Response, Url, redirect};
+use reqwest::header::{
+    CONTENT_TYPE, DATE, HeaderMap, HeaderName, HeaderValue, LOCATION, RETRY_AFTER,
+};
+use reqwest::{Certificate, Client, Response, Url, redirect};
+use secrecy::{ExposeSecret, SecretString};
 use serde_json::Value;
 use tokio::sync::OnceCell;
 
 use super::ProviderError;
 
-/// Time that a connection may take to come up, TLS included.
-const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 /// Bytes of an error body that are read, and the time that they may take.
 const ERROR_BODY_BYTES: usize = 64 * 1024;
 const ERROR_BODY_TIMEOUT: Duration = Duration::from_secs(5);
+/// Bytes of an answer that is not streamed.
+const WHOLE_BODY_BYTES: usize = 16 * 1024 * 1024;
 /// Characters of a server's words that are shown.
 const ERROR_CHARS: usize = 300;
+/// Bytes of a secret from which on it is looked for in a server's words: a shorter one would be
+/// found everywhere.
+const SHORTEST_HIDDEN: usize = 6;
+/// The longest wait that is taken from a server: a day.
+const LONGEST_WAIT: Duration = Duration::from_secs(24 * 60 * 60);
+/// What servers say when a prompt, or a prompt and its answer, do not fit into the model. In lower
+/// case; collected from the error bodies of the providers that this program speaks to.
+const TOO_LONG: &[&str] = &[
+    "context_length_exceeded",
+    "exceed_context_size",
+    "prompt is too long",
+    "prompt too long",
+    "input is too long",
+    "exceed context limit",
+    "maximum context length",
+    "max context length",
+    "maximum prompt length",
+    "exceeds the context window",
+    "exceeds the context length",
+    "exceeds the available context size",
+    "exceeds the maximum number of tokens",
+    "request_too_large",
+];
 
 /// Where requests go.
 #[derive(Debug, Clone)]
@@ -32,8 +60,8 @@ impl Endpoint {
         let refuse = |detail: &str| {
             let shown = one_line(base_url, 100);
             ProviderError::Setup(format!(
-                "the base URL \"{shown}\" cannot be used: {detail}; it should look like \
-                 https://api.openai.com/v1"
+                "the base URL \"{shown}\" cannot be used: {detail}; it should begin with https:// \
+                 or http:// and name a host"
             ))
         };
         let mut url = Url::parse(base_url.trim()).map_err(|error| refuse(&error.to_string()))?;
@@ -76,18 +104,51 @@ impl Endpoint {
     }
 }
 
-/// An HTTP client that is built at its first use: building one with TLS takes long enough to be
-/// seen, and fails where a machine has no CA certificates.
+/// How servers are reached. Proxies are those of the environment: `HTTPS_PROXY`, `NO_PROXY`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Network {
+    /// Time that a connection may take to come up, TLS included.
+    pub connect: Duration,
+    /// PEM certificates to trust besides the system's.
+    pub ca_file: Option<PathBuf>,
+}
+
+impl Default for Network {
+    fn default() -> Self {
+        Self { connect: Duration::from_secs(10), ca_file: None }
+    }
+}
+
+/// An HTTP client for one endpoint, built at its first use: building one with TLS takes long
+/// enough to be seen, and fails where a machine has no CA certificates. Its errors never repeat
+/// the secrets that it was told to hide, as some servers do.
 #[derive(Debug)]
 pub struct LazyClient {
     endpoint: Endpoint,
+    network: Network,
     client: OnceCell<Client>,
+    hidden: Vec<SecretString>,
 }
 
 impl LazyClient {
     /// A client for one endpoint.
     pub fn new(endpoint: Endpoint) -> Self {
-        Self { endpoint, client: OnceCell::new() }
+        let network = Network::default();
+        Self { endpoint, network, client: OnceCell::new(), hidden: Vec::new() }
+    }
+
+    /// The same client over another network.
+    #[must_use]
+    pub fn over(mut self, network: Network) -> Self {
+        self.network = network;
+        self
+    }
+
+    /// The same client, whose errors do not repeat any of `secrets`.
+    #[must_use]
+    pub fn hiding(mut self, secrets: impl IntoIterator<Item = SecretString>) -> Self {
+        self.hidden.extend(secrets);
+        self
     }
 
     /// Where it sends to.
@@ -97,26 +158,76 @@ impl LazyClient {
 
     /// The client.
     pub async fn get(&self) -> Result<&Client, ProviderError> {
-        self.client.get_or_try_init(|| build_off_the_runtime(self.endpoint.clone())).await
+        let build = || build_off_the_runtime(self.endpoint.clone(), self.network.clone());
+        self.client.get_or_try_init(build).await
+    }
+
+    /// Sends `body` and waits for the head of the answer, which is one of success.
+    pub async fn post(&self, headers: &HeaderMap, body: &Value) -> Result<Response, ProviderError> {
+        let client = self.get().await?;
+        let post = client.post(self.endpoint.url.clone()).headers(headers.clone()).json(body);
+        let response = post.send().await.map_err(|error| self.unreachable(error))?;
+        if response.status().is_success() {
+            Ok(response)
+        } else {
+            Err(self.status_error(response).await)
+        }
+    }
+
+    /// The whole body of an answer that is not streamed.
+    pub async fn read_whole(&self, mut response: Response) -> Result<String, ProviderError> {
+        let mut body = Vec::new();
+        loop {
+            match response.chunk().await {
+                Ok(Some(bytes)) if body.len() + bytes.len() <= WHOLE_BODY_BYTES => {
+                    body.extend_from_slice(&bytes);
+                }
+                Ok(Some(_)) => {
+                    return Err(self.broken(format!("it has more than {WHOLE_BODY_BYTES} bytes")));
+                }
+                Ok(None) => break,
+                Err(error) => return Err(self.broken(network_words(error))),
+            }
+        }
+        String::from_utf8(body).map_err(|_| self.broken("it is no UTF-8"))
     }
 
     /// A failure to send or to connect, in words.
     pub fn unreachable(&self, error: reqwest::Error) -> ProviderError {
         ProviderError::Unreachable {
             host: self.endpoint.host.clone(),
-            detail: network_words(error),
+            detail: self.hide(network_words(error)),
         }
     }
 
     /// An answer that makes no sense or broke off.
     pub fn broken(&self, detail: impl Into<String>) -> ProviderError {
-        ProviderError::Broken { host: self.endpoint.host.clone(), detail: detail.into() }
+        self.failure(None, detail.into(), None)
+    }
+
+    /// A failure that a server reports, by the HTTP status that it gives or stands for and by its
+    /// words. A prompt that does not fit is told apart by those.
+    pub fn failure(
+        &self,
+        status: Option<u16>,
+        detail: String,
+        retry_after: Option<Duration>,
+    ) -> ProviderError {
+        let host = self.endpoint.host.clone();
+        let too_long = is_too_long(status, &detail);
+        let detail = self.hide(detail);
+        match status {
+            _ if too_long => ProviderError::ContextExceeded { host, detail },
+            Some(status) => ProviderError::Status { host, status, detail, retry_after },
+            None => ProviderError::Broken { host, detail },
+        }
     }
 
     /// A server's error answer, its body put into one clean line.
     pub async fn status_error(&self, response: Response) -> ProviderError {
         let status = response.status();
-        let location = response.headers().get(reqwest::header::LOCATION).cloned();
+        let location = response.headers().get(LOCATION).cloned();
+        let wait = retry_after(response.headers(), SystemTime::now());
         let body = read_some(response, ERROR_BODY_BYTES).await;
         let mut detail = server_words(&body);
         if detail.is_empty() {
@@ -126,16 +237,107 @@ impl LazyClient {
             let place = one_line(location, 100);
             detail = format!("{detail}; it redirects to {place}, which is not followed with a key");
         }
-        if status.as_u16() == 404 && self.endpoint.url.path().matches('/').count() <= 2 {
+        if status.as_u16() == 404 && self.lacks_version() {
             detail.push_str("; is a /v1 missing at the end of the base URL?");
         }
-        ProviderError::Status {
-            host: self.endpoint.host.clone(),
-            status: status.as_u16(),
-            detail,
-            retry_after: None,
-        }
+        self.failure(Some(status.as_u16()), detail, wait)
     }
+
+    /// `text` without the secrets that it repeats.
+    pub fn hide(&self, text: String) -> String {
+        let secrets = self.hidden.iter().map(|secret| secret.expose_secret().trim());
+        secrets
+            .filter(|secret| secret.len() >= SHORTEST_HIDDEN)
+            .fold(text, |text, secret| text.replace(secret, "[key]"))
+    }
+
+    fn lacks_version(&self) -> bool {
+        let path = self.endpoint.url.path();
+        path.matches('/').count() <= 2 && !path.starts_with("/v1/")
+    }
+}
+
+/// `name: value` headers of a user's own. Their values may be secrets, so they are never shown.
+pub fn header_map(headers: &[(String, SecretString)]) -> Result<HeaderMap, ProviderError> {
+    let mut map = HeaderMap::with_capacity(headers.len());
+    for (name, value) in headers {
+        let refuse = |what: &str| {
+            let shown = one_line(name, 60);
+            ProviderError::Setup(format!(
+                "the header \"{shown}\" cannot be sent: its {what} holds a character that headers \
+                 cannot have"
+            ))
+        };
+        let key = HeaderName::try_from(name.trim()).map_err(|_| refuse("name"))?;
+        let value = secret_value("", value).ok_or_else(|| refuse("value"))?;
+        map.insert(key, value);
+    }
+    Ok(map)
+}
+
+/// A key as a header's value after `prefix`.
+pub fn key_header(prefix: &str, key: &SecretString) -> Result<HeaderValue, ProviderError> {
+    secret_value(prefix, key).ok_or_else(|| {
+        ProviderError::Setup(
+            "the API key holds a character that cannot be sent (a line break?); check where it \
+             comes from"
+                .to_owned(),
+        )
+    })
+}
+
+fn secret_value(prefix: &str, secret: &SecretString) -> Option<HeaderValue> {
+    let text = format!("{prefix}{}", secret.expose_secret().trim());
+    let mut value = HeaderValue::from_str(&text).ok()?;
+    value.set_sensitive(true);
+    Some(value)
+}
+
+/// True unless the server says that it sends something else; some say nothing, or `text/plain`.
+pub fn is_event_stream(response: &Response) -> bool {
+    content_type(response)
+        .is_none_or(|kind| kind.starts_with("text/event-stream") || kind.starts_with("text/plain"))
+}
+
+/// True if the server says that it sends one JSON value.
+pub fn is_json(response: &Response) -> bool {
+    content_type(response).is_some_and(|kind| {
+        let kind = kind.split(';').next().unwrap_or_default().trim();
+        kind == "application/json" || kind.ends_with("+json")
+    })
+}
+
+fn content_type(response: &Response) -> Option<String> {
+    let kind = response.headers().get(CONTENT_TYPE)?.to_str().ok()?;
+    Some(kind.trim().to_ascii_lowercase())
+}
+
+/// How long a server asks to wait: `retry-after-ms`, or `retry-after` as seconds or as a date. A
+/// date is taken against the server's own clock where it tells it, else against `now`.
+pub fn retry_after(headers: &HeaderMap, now: SystemTime) -> Option<Duration> {
+    let text = |name: &str| headers.get(name)?.to_str().ok().map(str::trim);
+    let number = |text: &str| text.parse::<f64>().ok().filter(|number| *number >= 0.0);
+    let date = |text: &str| httpdate::parse_http_date(text).ok();
+    let wait = |seconds: f64| Duration::try_from_secs_f64(seconds).unwrap_or(LONGEST_WAIT);
+    let asked = || {
+        let asked = text(RETRY_AFTER.as_str())?;
+        number(asked).map(wait).or_else(|| {
+            let now = text(DATE.as_str()).and_then(date).unwrap_or(now);
+            Some(date(asked)?.duration_since(now).unwrap_or_default())
+        })
+    };
+    let ms = text("retry-after-ms").and_then(number).map(|ms| wait(ms / 1_000.0));
+    ms.or_else(asked).map(|wait| wait.min(LONGEST_WAIT))
+}
+
+/// True if an error of this status and these words says that the prompt does not fit into the
+/// model. A request that is too big for a rate limit is no such error: waiting helps there.
+pub fn is_too_long(status: Option<u16>, words: &str) -> bool {
+    let about_the_request = matches!(status, None | Some(400 | 413 | 422 | 500));
+    let words = words.to_ascii_lowercase();
+    about_the_request
+        && TOO_LONG.iter().any(|phrase| words.contains(phrase))
+        && !words.contains("per minute")
 }
 
 /// The first bytes of a body; less if it is slow or breaks off.
@@ -193,24 +395,29 @@ pub fn one_line(text: &str, limit: usize) -> String {
     }
 }
 
-async fn build_off_the_runtime(endpoint: Endpoint) -> Result<Client, ProviderError> {
+async fn build_off_the_runtime(
+    endpoint: Endpoint,
+    network: Network,
+) -> Result<Client, ProviderError> {
     // Reading the machine's certificates blocks for about 100 ms in a debug build.
-    let built = tokio::task::spawn_blocking(move || build(&endpoint)).await;
+    let built = tokio::task::spawn_blocking(move || build(&endpoint, &network)).await;
     built.unwrap_or_else(|error| {
         Err(ProviderError::Setup(format!("the HTTP client could not be built: {error}")))
     })
 }
 
-fn build(endpoint: &Endpoint) -> Result<Client, ProviderError> {
+fn build(endpoint: &Endpoint, network: &Network) -> Result<Client, ProviderError> {
     // Fails only if a provider is installed already, which is as good.
     let _ = rustls::crypto::ring::default_provider().install_default();
     let mut builder = Client::builder()
         .user_agent(concat!("offshoot/", env!("CARGO_PKG_VERSION")))
-        .connect_timeout(CONNECT_TIMEOUT)
+        .connect_timeout(network.connect)
         // A redirect could carry the conversation, or a key, to another host.
         .redirect(redirect::Policy::none());
     if endpoint.url.scheme() == "http" {
         builder = builder.tls_certs_only([]);
+    } else if let Some(path) = &network.ca_file {
+        builder = builder.tls_certs_merge(certificates(path)?);
     }
     if endpoint.is_loopback() {
         // What is called local must not leave the machine through a proxy.
@@ -225,11 +432,21 @@ fn build(endpoint: &Endpoint) -> Result<Client, ProviderError> {
     })
 }
 
+/// The certificates of a PEM file.
+fn certificates(path: &Path) -> Result<Vec<Certificate>, ProviderError> {
+    let failed = |why: String| {
+        let shown = path.display();
+        ProviderError::Setup(format!("the certificates of ca_file {shown} cannot be used: {why}"))
+    };
+    let pem = std::fs::read(path).map_err(|error| failed(error.to_string()))?;
+    Certificate::from_pem_bundle(&pem).map_err(|error| failed(network_words(error)))
+}
+
 /// The innermost cause, which is the one that says something, without the URL.
 pub fn network_words(error: reqwest::Error) -> String {
     let error = error.without_url();
     if error.is_timeout() && error.is_connect() {
-        return format!("no connection within {} s", CONNECT_TIMEOUT.as_secs());
+        return "no connection came up in time".to_owned();
     }
     let mut cause: &dyn Error = &error;
     while let Some(source) = cause.source() {
@@ -315,5 +532,67 @@ mod tests {
             assert_eq!(server_words(body.as_bytes()), words);
         }
         assert_eq!(server_words(&[b'x'; 1_000]).chars().count(), ERROR_CHARS + 1);
+    }
+
+    #[test]
+    fn a_wait_is_read_as_seconds_milliseconds_or_a_date() {
+        let now = httpdate::parse_http_date("Sun, 06 Nov 1994 08:49:37 GMT").unwrap();
+        let date = "Sun, 06 Nov 1994 08:49:39 GMT";
+        let skewed = "Sun, 06 Nov 1994 08:49:09 GMT";
+        let wait = |ms: u64| Some(Duration::from_millis(ms));
+        for (headers, expected) in [
+            (&[("retry-after", "2")][..], wait(2_000)),
+            (&[("retry-after", " 1.5 ")], wait(1_500)),
+            (&[("retry-after", "0")], wait(0)),
+            (&[("retry-after", "99999999999999999999")], Some(LONGEST_WAIT)),
+            (&[("retry-after", "1e400")], Some(LONGEST_WAIT)),
+            (&[("retry-after", date)], wait(2_000)),
+            (&[("retry-after", date), ("date", skewed)], wait(30_000)),
+            (&[("retry-after", skewed)], wait(0)),
+            (&[("retry-after-ms", "250"), ("retry-after", "1")], wait(250)),
+            (&[("retry-after", "-1")], None),
+            (&[("retry-after", "NaN")], None),
+            (&[("retry-after", "soon")], None),
+            (&[], None),
+        ] {
+            let pairs = headers.iter().map(|(name, value)| {
+                (HeaderName::from_static(name), HeaderValue::from_static(value))
+            });
+            assert_eq!(retry_after(&pairs.collect(), now), expected, "{headers:?}");
+        }
+    }
+
+    #[test]
+    fn a_prompt_that_does_not_fit_is_told_from_other_refusals() {
+        for (status, words, expected) in [
+            (400, "prompt is too long: 214676 tokens > 200000 maximum", true),
+            (400, "input length and `max_tokens` exceed context limit: 190000 + 21333", true),
+            (400, "This model's maximum context length is 8192 tokens", true),
+            (400, "too big (context_length_exceeded)", true),
+            (400, "Your input exceeds the context window of this model", true),
+            (400, "request (3030 tokens) exceeds the available context size", true),
+            (400, "prompt too long; exceeded max context length by 1119046 tokens", true),
+            (400, "The input token count (9) exceeds the maximum number of tokens", true),
+            (500, "the input length exceeds the context length", true),
+            (413, "Request exceeds the maximum size (request_too_large)", true),
+            (413, "request_too_large: Limit 6000 tokens per minute", false),
+            (429, "maximum context length", false),
+            (400, "temperature: range: 0..1", false),
+            (400, "max_tokens: 9 > 8, which is the maximum allowed number", false),
+        ] {
+            assert_eq!(is_too_long(Some(status), words), expected, "{status} {words}");
+        }
+    }
+
+    #[test]
+    fn headers_of_a_users_own_are_checked_and_hidden() {
+        let pair = |name: &str, value: &str| (name.to_owned(), SecretString::from(value));
+        let map = header_map(&[pair("X-Team", " blue-secret "), pair("x-b", "")]).unwrap();
+        assert_eq!(map.get("x-team").unwrap(), "blue-secret");
+        assert!(!format!("{map:?}").contains("blue"), "{map:?}");
+        for (name, value) in [("bad name", "v"), ("x", "line\nbreak-secret")] {
+            let error = header_map(&[pair(name, value)]).unwrap_err().to_string();
+            assert!(error.contains(name) && !error.contains("secret"), "{error}");
+        }
     }
 }

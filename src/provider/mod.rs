@@ -1,16 +1,19 @@
 //! The wires: how a neutral request becomes a model's answer. A provider knows nothing of runs,
 //! budgets or screens; dropping its stream closes the connection.
 //!
-//! Three of them: [`offline`] needs nothing and is no language model, [`script`] plays what a file
-//! says, [`openai`] speaks chat completions. [`http`] and `sse` are what network wires share,
-//! `paced` and `estimate` what the others share.
+//! Four of them: [`offline`] needs nothing and is no language model, [`script`] plays what a file
+//! says, [`openai`] speaks chat completions, [`anthropic`] Messages. [`http`], `sse`, `reading` and
+//! `prepare` are what network wires share, `paced` and `estimate` what the others share.
 
+pub mod anthropic;
 mod estimate;
 pub mod http;
+pub mod models;
 pub mod offline;
 pub mod openai;
-pub mod models;
 mod paced;
+pub mod prepare;
+mod reading;
 pub mod retry;
 pub mod script;
 mod sse;
@@ -29,7 +32,7 @@ use crate::domain::usage::{Prices, Usage};
 /// Who answers, and what it costs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Identity {
-    /// `offline`, `script`, `openai`.
+    /// `offline`, `script`, `openai`, `anthropic`.
     pub provider: String,
     /// The model's name.
     pub model: String,
@@ -184,4 +187,15 @@ pub trait Provider: Send + Sync {
 
     /// Starts a request. Nothing is sent before the stream is polled.
     fn stream(&self, request: Request) -> ChunkStream;
+}
+
+/// The model's name as it is sent.
+fn named_model(name: &str) -> Result<String, ProviderError> {
+    let name = name.trim();
+    if name.is_empty() {
+        return Err(ProviderError::Setup(
+            "no model is named; give one with --model or OFFSHOOT_MODEL".to_owned(),
+        ));
+    }
+    Ok(name.to_owned())
 }

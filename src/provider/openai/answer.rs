@@ -5,6 +5,7 @@ use serde_json::Value;
 use crate::domain::ids::CallId;
 use crate::domain::message::{StopReason, ToolCall};
 use crate::domain::usage::Usage;
+use crate::provider::reading::{Decoder, Failure, Step};
 use crate::provider::{Chunk, http};
 
 /// What one answer may hold back: more is no answer but an attack on the memory.
@@ -22,26 +23,6 @@ pub struct Answer {
     events: usize,
 }
 
-/// What one event brings.
-#[derive(Debug, Default)]
-pub struct Step {
-    /// To be passed on, before the failure.
-    pub chunks: Vec<Chunk>,
-    /// Why the answer ends badly.
-    pub failure: Option<Failure>,
-    /// True if nothing more is to be read.
-    pub over: bool,
-}
-
-/// Why an answer ended badly.
-#[derive(Debug, PartialEq, Eq)]
-pub struct Failure {
-    /// The HTTP status that the server reports in the stream, where it does.
-    pub status: Option<u16>,
-    /// What was wrong, in one line.
-    pub detail: String,
-}
-
 #[derive(Debug, Default)]
 struct CallParts {
     index: Option<u64>,
@@ -50,17 +31,8 @@ struct CallParts {
     arguments: String,
 }
 
-impl Step {
-    /// The answer ends here, badly.
-    pub fn failed(detail: impl Into<String>) -> Self {
-        let failure = Some(Failure { status: None, detail: detail.into() });
-        Self { chunks: Vec::new(), failure, over: true }
-    }
-}
-
-impl Answer {
-    /// Takes the data of one event.
-    pub fn take(&mut self, data: &str) -> Step {
+impl Decoder for Answer {
+    fn take(&mut self, data: &str) -> Step {
         if data.trim() == "[DONE]" {
             return self.end();
         }
@@ -88,7 +60,7 @@ impl Answer {
     }
 
     /// The stream is at its end: the calls and the reason to stop, if the answer is whole.
-    pub fn end(&mut self) -> Step {
+    fn end(&mut self) -> Step {
         let Some(finish) = self.finish.take() else {
             return Step::failed(match self.events {
                 0 => "it has no content at all; is this a chat-completions server?",
@@ -100,7 +72,9 @@ impl Answer {
         let calls = calls.into_iter().map(|call| Chunk::ToolCall(call.whole()));
         Step { chunks: calls.chain([Chunk::Stop(stop)]).collect(), failure: None, over: true }
     }
+}
 
+impl Answer {
     fn take_choice(&mut self, choice: &Value, chunks: &mut Vec<Chunk>) {
         if let Some(delta) = choice.get("delta") {
             let reasoning = ["reasoning_content", "reasoning"].map(|key| text(delta.get(key)));

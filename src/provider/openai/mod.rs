@@ -4,17 +4,17 @@
 mod answer;
 mod body;
 
-use std::collections::VecDeque;
 use std::sync::Arc;
 
-use futures_util::{Stream, StreamExt, TryStreamExt, stream};
+use futures_util::{Stream, TryStreamExt, stream};
 use reqwest::Response;
-use reqwest::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderValue};
+use reqwest::header::{ACCEPT, AUTHORIZATION, HeaderMap, HeaderValue};
 use secrecy::{ExposeSecret, SecretString};
 
 use super::http::{self, Endpoint, LazyClient};
-use super::{Chunk, ChunkStream, Identity, Provider, ProviderError, Request, sse};
-use answer::{Answer, Step};
+use super::reading::Reading;
+use super::{Chunk, ChunkStream, Identity, Provider, ProviderError, Request};
+use answer::Answer;
 
 /// Output tokens that a request may ask for where nothing else is known of the model: what a
 /// built-in role asks for at most, and what most served models allow.
@@ -44,22 +44,16 @@ pub struct OpenAi {
 struct Wire {
     client: LazyClient,
     model: String,
-    key: Option<SecretString>,
-    authorization: Option<HeaderValue>,
+    headers: HeaderMap,
 }
 
 impl OpenAi {
     /// Checks the settings. Nothing is sent or built before the first request.
     pub fn new(config: Config) -> Result<Self, ProviderError> {
         let endpoint = Endpoint::new(&config.base_url, &["chat", "completions"])?;
-        let model = config.model.trim().to_owned();
-        if model.is_empty() {
-            return Err(ProviderError::Setup(
-                "no model is named; give one with --model or OFFSHOOT_MODEL".to_owned(),
-            ));
-        }
+        let model = super::named_model(&config.model)?;
         let key = config.api_key.filter(|key| !key.expose_secret().trim().is_empty());
-        let authorization = key.as_ref().map(bearer).transpose()?;
+        let headers = headers(key.as_ref())?;
         let identity = Identity {
             provider: "openai".to_owned(),
             model: model.clone(),
@@ -70,8 +64,8 @@ impl OpenAi {
             context_window: None,
             is_language_model: true,
         };
-        let client = LazyClient::new(endpoint);
-        Ok(Self { identity, wire: Arc::new(Wire { client, model, key, authorization }) })
+        let client = LazyClient::new(endpoint).hiding(key);
+        Ok(Self { identity, wire: Arc::new(Wire { client, model, headers }) })
     }
 }
 
@@ -92,130 +86,32 @@ impl Provider for OpenAi {
 
 impl Wire {
     async fn send(&self, request: &Request) -> Result<Response, ProviderError> {
-        let client = self.client.get().await?;
-        let mut post = client
-            .post(self.client.endpoint().url().clone())
-            .header(ACCEPT, "text/event-stream")
-            .json(&body::build(&self.model, request));
-        if let Some(authorization) = &self.authorization {
-            post = post.header(AUTHORIZATION, authorization.clone());
-        }
-        let response = post.send().await.map_err(|error| self.client.unreachable(error))?;
-        if !response.status().is_success() {
-            return Err(self.without_key(self.client.status_error(response).await));
-        }
-        if is_event_stream(&response) {
+        let response = self.client.post(&self.headers, &body::build(&self.model, request)).await?;
+        if http::is_event_stream(&response) {
             return Ok(response);
         }
         let words = http::server_words(&http::read_some(response, 64 * 1024).await);
-        Err(self
-            .without_key(self.client.broken(format!("it is no event stream but says \"{words}\""))))
+        Err(self.client.broken(format!("it is no event stream but says \"{words}\"")))
     }
 
     fn chunks(
         self: Arc<Self>,
         response: Response,
     ) -> impl Stream<Item = Result<Chunk, ProviderError>> + Send {
-        let events = sse::events(response.bytes_stream(), http::network_words);
-        let reading = Reading {
-            events: Box::pin(events),
-            answer: Answer::default(),
-            ready: VecDeque::new(),
-            over: false,
-        };
+        let reading = Reading::events(response, Answer::default());
         stream::unfold((self, reading), |(wire, mut reading)| async move {
-            let item = reading.next(&wire).await?;
+            let item = reading.next(&wire.client).await?;
             Some((item, (wire, reading)))
         })
     }
+}
 
-    /// The same error in words that do not repeat the key, as some servers do.
-    fn without_key(&self, error: ProviderError) -> ProviderError {
-        let Some(key) = &self.key else { return error };
-        let hide = |text: String| text.replace(key.expose_secret().trim(), "[key]");
-        match error {
-            ProviderError::Unreachable { host, detail } => {
-                ProviderError::Unreachable { host, detail: hide(detail) }
-            }
-            ProviderError::Status { host, status, detail, retry_after } => {
-                ProviderError::Status { host, status, detail: hide(detail), retry_after }
-            }
-            ProviderError::Broken { host, detail } => {
-                ProviderError::Broken { host, detail: hide(detail) }
-            }
-            ProviderError::ContextExceeded { host, detail } => {
-                ProviderError::ContextExceeded { host, detail: hide(detail) }
-            }
-            ProviderError::Stalled { .. } | ProviderError::Script(_) => error,
-            ProviderError::Setup(text) => ProviderError::Setup(hide(text)),
-        }
+/// What every request carries.
+fn headers(key: Option<&SecretString>) -> Result<HeaderMap, ProviderError> {
+    let mut headers = HeaderMap::new();
+    headers.insert(ACCEPT, HeaderValue::from_static("text/event-stream"));
+    if let Some(key) = key {
+        headers.insert(AUTHORIZATION, http::key_header("Bearer ", key)?);
     }
-}
-
-/// An answer that is being read.
-struct Reading<S> {
-    events: S,
-    answer: Answer,
-    ready: VecDeque<Result<Chunk, ProviderError>>,
-    over: bool,
-}
-
-impl<S: Stream<Item = Result<String, String>> + Unpin> Reading<S> {
-    async fn next(&mut self, wire: &Wire) -> Option<Result<Chunk, ProviderError>> {
-        loop {
-            if let Some(item) = self.ready.pop_front() {
-                return Some(item);
-            }
-            if self.over {
-                return None;
-            }
-            let event = self.events.next().await;
-            self.take(event, wire);
-        }
-    }
-
-    fn take(&mut self, event: Option<Result<String, String>>, wire: &Wire) {
-        let step = match event {
-            Some(Ok(data)) => self.answer.take(&data),
-            Some(Err(detail)) => Step::failed(detail),
-            None => self.answer.end(),
-        };
-        self.ready.extend(step.chunks.into_iter().map(Ok));
-        if let Some(failure) = step.failure {
-            let host = wire.client.endpoint().host().to_owned();
-            let error = match failure.status {
-                Some(status) => ProviderError::Status {
-                    host,
-                    status,
-                    detail: failure.detail,
-                    retry_after: None,
-                },
-                None => ProviderError::Broken { host, detail: failure.detail },
-            };
-            self.ready.push_back(Err(wire.without_key(error)));
-        }
-        self.over |= step.over;
-    }
-}
-
-fn bearer(key: &SecretString) -> Result<HeaderValue, ProviderError> {
-    let text = format!("Bearer {}", key.expose_secret().trim());
-    let mut value = HeaderValue::from_str(&text).map_err(|_| {
-        ProviderError::Setup(
-            "the API key holds a character that cannot be sent (a line break?); check where it \
-             comes from"
-                .to_owned(),
-        )
-    })?;
-    value.set_sensitive(true);
-    Ok(value)
-}
-
-/// True unless the server says that it sends something else; some say nothing, or `text/plain`.
-fn is_event_stream(response: &Response) -> bool {
-    let kind = response.headers().get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
-    kind.is_none_or(|kind| {
-        let kind = kind.to_ascii_lowercase();
-        kind.starts_with("text/event-stream") || kind.starts_with("text/plain")
-    })
+    Ok(headers)
 }
