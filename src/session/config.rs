@@ -67,6 +67,8 @@ pub struct Config {
     pub max_depth: u32,
     /// How long to wait for the model, and how often.
     pub patience: Patience,
+    /// The part of the context window, from 0 to 1, at which older turns are summarised.
+    pub compact_at: f64,
     /// Roles beside the built-in ones.
     pub more_roles: Vec<Role>,
     /// Everything ends this long after the start.

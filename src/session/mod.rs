@@ -2,6 +2,7 @@
 //! and carries out commands. It knows no screen; front ends talk to it through two channels.
 
 mod config;
+pub mod server;
 pub mod setup;
 
 use std::sync::atomic::AtomicU32;

@@ -83,6 +83,7 @@ fn config(workspace: &TempDir, sessions: Option<&TempDir>) -> Config {
         paths: vec![PathScope::all()],
         max_depth: 1,
         patience: Patience::default(),
+        compact_at: 0.8,
         more_roles: Vec::new(),
         timeout: None,
         pins: Vec::new(),

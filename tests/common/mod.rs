@@ -113,6 +113,7 @@ impl Stage {
             paths: self.paths,
             max_depth: self.max_depth,
             patience: self.patience,
+            compact_at: 0.8,
             more_roles: self.roles,
             timeout: self.timeout,
             pins: self.pins,
