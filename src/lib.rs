@@ -10,6 +10,7 @@
 //! | `main` | the program: command line in, exit code out |
 //! | [`session`] | the composition root: builds everything, owns the history between questions, carries out commands |
 //! | [`ui`], [`headless`] | the two front ends: a full screen, and a single answer in three formats |
+//! | [`doctor`] | what was found around the program, and what to do about it |
 //! | [`story`] | what has happened, as a reader of the events knows it |
 //! | [`agent`] | the one loop for parent and child; delegating; the report |
 //! | [`provider`] | who answers: the embedded researcher, a script, a chat-completions server |
@@ -46,6 +47,7 @@
 //! `domain` is open to all. A test of `tests/house.rs` holds every `use` to this drawing.
 //!
 //! ```text
+//! doctor     -> session settings provider workspace sanitize
 //! session    -> settings agent journal provider tool workspace
 //! ui         -> story sanitize
 //! headless   -> story sanitize
@@ -86,12 +88,16 @@
 //!   there are no approvals either, and two roles that read.
 //! - No configuration file is read, and no rules file of a project reaches a model.
 //! - Sessions are written and not yet read again: no resume, replay or export.
-//! - One wire, chat completions, without retries and without prices, so its costs are unknown.
+//! - One wire, chat completions, without prices, so its costs are unknown.
 //! - Answers are shown as plain text; there is no search, mouse or theme.
 //! - After a hang-up of its terminal the thread that reads keys cannot be ended, only left behind;
 //!   the process ends around it.
+#[cfg(windows)]
+compile_error!("offshoot runs on Linux and macOS; on Windows build it inside of WSL");
+
 pub mod agent;
 pub mod cli;
+pub mod doctor;
 pub mod domain;
 pub mod headless;
 pub mod journal;

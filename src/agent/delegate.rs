@@ -381,7 +381,7 @@ fn with_grant<T>(
         store,
         secrets: &host.secrets,
         roles: &parent.tree.roles,
-        endpoint: &host.endpoint(),
+        endpoint: &parent.tree.endpoint(),
         ancestors: &ancestors,
         siblings: &siblings,
         child_overhead_tokens: briefing::child_overhead_tokens(&host.toolbox),

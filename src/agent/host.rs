@@ -26,8 +26,6 @@ pub type Clock = Arc<dyn Fn() -> Timestamp + Send + Sync>;
 pub struct Host {
     /// Where facts go.
     pub hub: Hub,
-    /// Who answers.
-    pub provider: Arc<dyn Provider>,
     /// All tools there are.
     pub toolbox: Toolbox,
     /// The ground.
@@ -40,6 +38,8 @@ pub struct Host {
     pub max_depth: u32,
     /// How long to wait for the model, and how often.
     pub patience: Patience,
+    /// At which part of its window the conversation is summarised.
+    pub compact_at: Share,
     /// The live tasks, for cancelling one.
     pub live: Arc<LiveTasks>,
     /// The time of day.
@@ -63,22 +63,35 @@ impl Host {
     pub fn store(&self) -> MutexGuard<'_, ContextStore> {
         self.store.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
 
-    /// Who would answer a child.
-    pub fn endpoint(&self) -> Endpoint {
-        let identity = self.provider.identity();
-        Endpoint {
-            provider: identity.provider.clone(),
-            model: identity.model.clone(),
-            local: identity.local,
-            priced: identity.prices.is_some(),
-        }
+/// A part of a whole, in percent from 1 to 100.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Share(u8);
+
+impl Share {
+    /// This many percent; `None` outside of 1 to 100.
+    pub fn percent(percent: u8) -> Option<Self> {
+        (1..=100).contains(&percent).then_some(Self(percent))
+    }
+
+    /// This part of a whole.
+    pub fn of(self, whole: u64) -> u64 {
+        whole / 100 * u64::from(self.0)
+    }
+}
+
+impl Default for Share {
+    fn default() -> Self {
+        Self(80)
     }
 }
 
 /// What a parent run shares with all its descendants.
 pub struct RunTree {
     ledger: Mutex<Ledger>,
+    /// Who answers.
+    pub provider: Arc<dyn Provider>,
     /// The roles with the limits of this run's preset.
     pub roles: RoleTable,
     /// Places for children that run at the same time.
@@ -88,13 +101,25 @@ pub struct RunTree {
 
 impl RunTree {
     /// A tree whose root account is already open.
-    pub fn new(ledger: Ledger, roles: RoleTable) -> Self {
+    pub fn new(provider: Arc<dyn Provider>, ledger: Ledger, roles: RoleTable) -> Self {
         let active = ledger.totals().active as usize;
         Self {
+            provider,
             ledger: Mutex::new(ledger),
             roles,
             places: Semaphore::new(active.max(1)),
             waiting: Arc::default(),
+        }
+    }
+
+    /// Who would answer a child.
+    pub fn endpoint(&self) -> Endpoint {
+        let identity = self.provider.identity();
+        Endpoint {
+            provider: identity.provider.clone(),
+            model: identity.model.clone(),
+            local: identity.local,
+            priced: identity.prices.is_some(),
         }
     }
 

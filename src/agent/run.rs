@@ -15,7 +15,7 @@ use super::host::{Host, Inbox, RunTree};
 use super::record::Record;
 use super::runaway::LoopGuard;
 use super::turn::TurnPlan;
-use super::{conclude, dispatch, turn};
+use super::{compact, conclude, dispatch, turn};
 use crate::domain::budget::{Dimension, Limit};
 use crate::domain::context_store::Sensitivity;
 use crate::domain::contract::Contract;
@@ -30,6 +30,9 @@ use crate::domain::spending::{self, Ask, Plan};
 use crate::domain::usage::estimate_tokens;
 use crate::domain::violation::Code;
 use crate::provider::ToolChoice;
+
+/// One, in thousandths.
+const ONE: u64 = 1_000;
 
 /// What stays the same while a run goes on. Children of one batch read it side by side.
 pub struct RunShared {
@@ -102,6 +105,10 @@ pub struct Run {
     pub settled: Vec<ToolResult>,
     /// True once the model was asked to complete its report.
     pub asked_again: bool,
+    /// True once older results were cut because the model refused the prompt as too long.
+    pub shortened: bool,
+    /// What the provider counts for a thousand tokens of our estimate.
+    scale: u64,
 }
 
 impl Run {
@@ -117,6 +124,8 @@ impl Run {
             first_choice: ToolChoice::Auto,
             settled: Vec::new(),
             asked_again: false,
+            shortened: false,
+            scale: ONE,
         }
     }
 
@@ -159,10 +168,24 @@ impl Run {
         Ending::Failed(Code::Internal)
     }
 
+    /// The size of the next prompt: our estimate, corrected by what the provider counted before.
+    pub fn prompt_tokens(&self) -> u64 {
+        let estimate = self.shared.standing_tokens() + self.history.estimated_tokens();
+        estimate.saturating_mul(self.scale) / ONE
+    }
+
+    /// Learns from what the provider counted for a prompt of `estimated` tokens.
+    pub fn learn_scale(&mut self, estimated: u64, counted: u64) {
+        if estimated > 0 && counted > 0 {
+            let scale = self.scale.saturating_mul(counted) / estimated;
+            self.scale = scale.clamp(ONE / 2, ONE * 4);
+        }
+    }
+
     fn ask(&self) -> Ask {
-        let identity = self.shared.host.provider.identity();
+        let identity = self.shared.tree.provider.identity();
         Ask {
-            prompt_tokens: self.shared.standing_tokens() + self.history.estimated_tokens(),
+            prompt_tokens: self.prompt_tokens(),
             output_per_request: self.shared.contract.output_per_request(),
             model_max_output: identity.max_output_tokens,
             prices: identity.prices,
@@ -175,8 +198,8 @@ impl Run {
         spending::room_for_results(&ledger, self.shared.account, &self.ask())
     }
 
-    /// Whether the next request may be a normal turn; reserves its worst case.
-    fn plan(&self) -> Result<TurnPlan, Ending> {
+    /// Whether the next request may be a normal turn.
+    pub fn plan(&self) -> Result<TurnPlan, Ending> {
         let (account, ask) = (self.shared.account, self.ask());
         let mut ledger = self.shared.tree.ledger();
         ledger.set_elapsed_ms(account, self.shared.elapsed_ms());
@@ -190,8 +213,6 @@ impl Run {
             Plan::Salvage { because } => return Err(Ending::Exhausted(because)),
         };
         let worst_case = spending::worst_case(&ask, max_tokens);
-        ledger.reserve_request(account, worst_case);
-        ledger.begin_turn(account);
         let of = ledger.limits(account)[Dimension::Turns].finite();
         drop(ledger);
         let first = self.record.turns == 0;
@@ -207,7 +228,17 @@ impl Run {
             tool_choice,
             prompt_tokens: ask.prompt_tokens,
             worst_case,
+            aside: None,
         })
+    }
+
+    /// Reserves the request's worst case and counts its turn.
+    pub fn begin_turn(&mut self, plan: &TurnPlan) {
+        let mut ledger = self.shared.tree.ledger();
+        ledger.reserve_request(self.shared.account, plan.worst_case);
+        ledger.begin_turn(self.shared.account);
+        drop(ledger);
+        self.record.turns += 1;
     }
 }
 
@@ -273,8 +304,15 @@ async fn step(run: &mut Run) -> Result<ControlFlow<Ending>, Ending> {
     if let Some(ending) = run.shared.scope.ending() {
         return Err(ending);
     }
+    compact::if_due(run).await?;
     let plan = run.plan()?;
-    let answer = turn::take(run, &plan).await?;
+    run.begin_turn(&plan);
+    let answer = match turn::take(run, &plan).await {
+        Err(Ending::Failed(Code::ContextExceeded)) if compact::after_refusal(run).await => {
+            return Ok(ControlFlow::Continue(()));
+        }
+        taken => taken?,
+    };
     let stop = answer.stop_reason.clone();
     let calls = run.enter(answer).await?;
     if let Some(dimension) = run.shared.tree.ledger().overrun(run.shared.account) {

@@ -32,12 +32,13 @@ pub struct TurnPlan {
     pub prompt_tokens: u64,
     /// What it may use at most.
     pub worst_case: Charge,
+    /// The messages of a request beside the conversation: nothing of its answer is shown or kept.
+    pub aside: Option<Vec<Arc<Message>>>,
 }
 
 /// Takes the turn. An answer is whole: its stream said why it stopped. On a cancel or an error the
 /// partial text enters the history, marked as interrupted, and no call of it runs.
 pub async fn take(run: &mut Run, plan: &TurnPlan) -> Result<AssistantMessage, Ending> {
-    run.record.turns += 1;
     run.shared
         .emit(Fact::TurnStarted {
             turn: run.record.turns,
@@ -50,7 +51,8 @@ pub async fn take(run: &mut Run, plan: &TurnPlan) -> Result<AssistantMessage, En
     let mut tries = 1;
     loop {
         let mut answer = Assembly::default();
-        let followed = follow(&run.shared, request.clone(), &mut answer).await;
+        let followed =
+            follow(&run.shared, request.clone(), &mut answer, plan.aside.is_none()).await;
         charge(run, plan, &answer, &followed).await;
         let Err(broken) = followed else {
             return Ok(answer.into_message(&run.shared, false));
@@ -60,8 +62,10 @@ pub async fn take(run: &mut Run, plan: &TurnPlan) -> Result<AssistantMessage, En
             wait_to_retry(&run.shared, plan, &broken, wait, tries).await?;
             continue;
         }
-        let ending = run.note_broken_turn(broken);
-        keep_partial(run, answer).await?;
+        let ending = run.note_broken_turn(broken, plan.prompt_tokens);
+        if plan.aside.is_none() {
+            keep_partial(run, answer).await?;
+        }
         return Err(ending);
     }
 }
@@ -104,8 +108,13 @@ enum Broken {
     Failed(ProviderError),
 }
 
-async fn follow(shared: &RunShared, request: Request, answer: &mut Assembly) -> Result<(), Broken> {
-    let mut stream = shared.host.provider.stream(request);
+async fn follow(
+    shared: &RunShared,
+    request: Request,
+    answer: &mut Assembly,
+    shown: bool,
+) -> Result<(), Broken> {
+    let mut stream = shared.tree.provider.stream(request);
     loop {
         let limit = shared.host.patience.limit(answer.began);
         let next = shared.scope.race(timeout(limit, stream.next()));
@@ -115,7 +124,7 @@ async fn follow(shared: &RunShared, request: Request, answer: &mut Assembly) -> 
         match next {
             Some(Ok(chunk)) => {
                 answer.began = true;
-                if let Some(fact) = answer.take(chunk) {
+                if let Some(fact) = answer.take(chunk).filter(|_| shown) {
                     shared.emit(fact).await;
                 }
             }
@@ -123,7 +132,7 @@ async fn follow(shared: &RunShared, request: Request, answer: &mut Assembly) -> 
             None if answer.stop.is_some() => return Ok(()),
             None => {
                 return Err(Broken::Failed(ProviderError::Broken {
-                    host: shared.host.provider.identity().provider.clone(),
+                    host: shared.tree.provider.identity().provider.clone(),
                     detail: "the stream ended before the answer did".to_owned(),
                 }));
             }
@@ -132,7 +141,7 @@ async fn follow(shared: &RunShared, request: Request, answer: &mut Assembly) -> 
 }
 
 fn stalled(shared: &RunShared, limit: Duration, began: bool) -> ProviderError {
-    let identity = shared.host.provider.identity();
+    let identity = shared.tree.provider.identity();
     ProviderError::Stalled {
         host: identity.host.clone().unwrap_or_else(|| identity.provider.clone()),
         seconds: limit.as_secs(),
@@ -141,7 +150,7 @@ fn stalled(shared: &RunShared, limit: Duration, began: bool) -> ProviderError {
 }
 
 impl Run {
-    fn note_broken_turn(&mut self, broken: Broken) -> Ending {
+    fn note_broken_turn(&mut self, broken: Broken, prompt_tokens: u64) -> Ending {
         match broken {
             Broken::Cancelled(ending) => {
                 self.record.connections_closed += 1;
@@ -150,7 +159,13 @@ impl Run {
             Broken::Failed(error) => {
                 self.record.failure = Some(error.to_string());
                 match error {
-                    ProviderError::ContextExceeded { .. } => Ending::Failed(Code::ContextExceeded),
+                    ProviderError::ContextExceeded { .. } => {
+                        self.record.failure = Some(format!(
+                            "{error} (about {prompt_tokens} tokens were sent); ask in a new \
+                             conversation, or choose a model with a larger context window"
+                        ));
+                        Ending::Failed(Code::ContextExceeded)
+                    }
                     ProviderError::Unreachable { .. }
                     | ProviderError::Status { .. }
                     | ProviderError::Stalled { .. }
@@ -185,7 +200,7 @@ async fn charge(run: &mut Run, plan: &TurnPlan, answer: &Assembly, followed: &Re
         None if refused => Usage::none(),
         None => answer.estimate(plan.prompt_tokens),
     };
-    let prices = shared.host.provider.identity().prices;
+    let prices = shared.tree.provider.identity().prices;
     usage.cost_usd = usage.cost_usd.or_else(|| prices.map(|prices| prices.cost_of(&usage)));
     let remaining = {
         let mut ledger = shared.tree.ledger();
@@ -203,12 +218,18 @@ async fn charge(run: &mut Run, plan: &TurnPlan, answer: &Assembly, followed: &Re
     if !refused {
         shared.emit(Fact::Usage { usage, remaining }).await;
     }
+    if !usage.estimated && plan.aside.is_none() {
+        run.learn_scale(plan.prompt_tokens, usage.input_tokens);
+    }
     run.record.add_request(usage);
 }
 
 fn request(run: &Run, plan: &TurnPlan) -> Request {
     let shared = &run.shared;
-    let mut messages = run.history.messages().to_vec();
+    let mut messages = match &plan.aside {
+        Some(messages) => messages.clone(),
+        None => run.history.messages().to_vec(),
+    };
     if plan.wrap_up.is_some() && plan.of != Some(1) {
         let text = wrap_up_words(shared.contract.depth()).to_owned();
         messages.push(Arc::new(Message::User { text }));
@@ -218,7 +239,10 @@ fn request(run: &Run, plan: &TurnPlan) -> Request {
         depth: shared.contract.depth(),
         system: Arc::clone(&shared.system),
         tools: Arc::clone(&shared.schemas),
-        tool_choice: plan.tool_choice.clone(),
+        tool_choice: match plan.aside {
+            Some(_) => ToolChoice::None,
+            None => plan.tool_choice.clone(),
+        },
         messages,
         max_tokens: plan.max_tokens,
         temperature: shared.contract.temperature(),
@@ -311,7 +335,7 @@ impl Assembly {
     }
 
     fn into_message(self, shared: &RunShared, interrupted: bool) -> AssistantMessage {
-        let identity = shared.host.provider.identity();
+        let identity = shared.tree.provider.identity();
         AssistantMessage {
             blocks: self.blocks,
             provider: identity.provider.clone(),

@@ -3,14 +3,14 @@
 use super::finding::{Finding, Section};
 use crate::domain::usage::{MicroUsd, Prices};
 use crate::provider::models::{Facts, Known};
-use crate::session::server;
+use crate::session::server::Plan;
 use crate::settings::Settings;
 
 /// Names of offered models that are listed.
 const LISTED: usize = 12;
 
 pub(super) fn examine(settings: &Settings, offered: &[String]) -> Section {
-    let mut findings = match server::model(settings) {
+    let mut findings = match Plan::of(settings).model() {
         Some((name, facts)) => about(&name, &facts, settings, offered),
         None => vec![Finding::note("which one answers is not decided by a name here")],
     };
@@ -30,7 +30,9 @@ fn about(name: &str, facts: &Facts, settings: &Settings, offered: &[String]) -> 
     let known = match &facts.known {
         Known::Exactly => Finding::fine(format!("{name} is known")),
         Known::Family(family) => Finding::fine(format!("{name} is known as {family}")),
-        Known::Not if stated => Finding::note(format!("{name} is not known; your numbers are used")),
+        Known::Not if stated => {
+            Finding::note(format!("{name} is not known; your numbers are used"))
+        }
         Known::Not => Finding::note(format!(
             "{name} is not known; it gets cautious figures, and context_window and \
              max_output_tokens in config.toml state better ones"

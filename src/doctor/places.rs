@@ -32,7 +32,8 @@ pub(super) fn sessions(settings: &Settings) -> Section {
 fn kept_in(folder: &Path) -> Finding {
     let shown = folder.display();
     let there = folder.ancestors().find(|path| path.exists());
-    let writable = there.is_some_and(|path| path.is_dir() && access(path, Access::WRITE_OK).is_ok());
+    let writable =
+        there.is_some_and(|path| path.is_dir() && access(path, Access::WRITE_OK).is_ok());
     if writable {
         return Finding::fine(format!("are kept in {shown}"));
     }

@@ -19,16 +19,28 @@ fn append(page: &mut String, role: &Role) {
     let default = if role.name == RoleTable::DEFAULT { " (default)" } else { "" };
     let permissions = role.permissions.iter().map(ToString::to_string).collect::<Vec<_>>();
     let lines = [
-        ("input", "task, expected output, done_when, must_not, and the context keys and paths \
-                   that the task names; nothing else of the parent".to_owned()),
+        (
+            "input",
+            "task, expected output, done_when, must_not, and the context keys and paths \
+                   that the task names; nothing else of the parent"
+                .to_owned(),
+        ),
         ("permissions", permissions.join(", ")),
         ("tools", role.tools.join(", ")),
         ("budget", budget(&role.budget)),
         ("output", report(&role.report_fields)),
-        ("cancel", "Ctrl+X or /cancel #N at any time: it ends with a report of what it has, and \
-                    its parent goes on".to_owned()),
-        ("failure", "its report says so with a code; it never reads as completed, and what it \
-                     found is kept as unconfirmed".to_owned()),
+        (
+            "cancel",
+            "Ctrl+X or /cancel #N at any time: it ends with a report of what it has, and \
+                    its parent goes on"
+                .to_owned(),
+        ),
+        (
+            "failure",
+            "its report says so with a code; it never reads as completed, and what it \
+                     found is kept as unconfirmed"
+                .to_owned(),
+        ),
     ];
     // Writing to a string cannot fail.
     let _ = writeln!(page, "\n{}{default}: {}", role.name, role.description);
@@ -55,9 +67,9 @@ fn budget(budget: &Budget) -> String {
 }
 
 fn report(fields: &[ReportField]) -> String {
-    let own = fields.iter().map(|field| {
-        format!("{}{}", field.name, if field.required { " (required)" } else { "" })
-    });
+    let own = fields
+        .iter()
+        .map(|field| format!("{}{}", field.name, if field.required { " (required)" } else { "" }));
     let common = ["summary", "evidence", "warnings"].map(str::to_owned);
     common.into_iter().chain(own).collect::<Vec<_>>().join(", ")
 }

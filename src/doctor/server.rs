@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use super::finding::{Finding, Section};
-use crate::provider::{ListedModel, ProviderError};
-use crate::session::server;
+use crate::provider::ProviderError;
+use crate::session::server::Plan;
 use crate::settings::{ProviderChoice, Remote, Settings};
 
 /// Time that the server gets for its list.
@@ -14,7 +14,9 @@ const TIME: Duration = Duration::from_secs(3);
 pub(super) async fn examine(settings: &Settings) -> (Section, Vec<String>) {
     let (findings, offered) = match &settings.provider {
         ProviderChoice::Offline => (offline(), Vec::new()),
-        ProviderChoice::Script { path } => (script(settings, &path.display().to_string()), Vec::new()),
+        ProviderChoice::Script { path } => {
+            (script(settings, &path.display().to_string()), Vec::new())
+        }
         ProviderChoice::Detect(remote) => detect(settings, remote).await,
         ProviderChoice::Anthropic(remote) => ask(settings, "anthropic", remote).await,
         ProviderChoice::OpenAi(remote) => ask(settings, "openai", remote).await,
@@ -34,7 +36,7 @@ fn offline() -> Vec<Finding> {
 }
 
 fn script(settings: &Settings, path: &str) -> Vec<Finding> {
-    vec![match server::build(settings) {
+    vec![match Plan::of(settings).build() {
         Ok(_) => Finding::fine(format!("the script {path} answers, without a network")),
         Err(error) => Finding::broken(error.to_string()),
     }]
@@ -42,14 +44,19 @@ fn script(settings: &Settings, path: &str) -> Vec<Finding> {
 
 /// Where nothing is configured, an Ollama that does not answer is no fault.
 async fn detect(settings: &Settings, remote: &Remote) -> (Vec<Finding>, Vec<String>) {
-    match server::detect(settings, remote.clone()).await {
+    let found = match Plan::of(settings).detect() {
+        Some(detect) => detect.await,
+        None => None,
+    };
+    match found {
         Some(found) => {
-            let model = &found.identity().model;
+            let model = &found.provider.identity().model;
             let words = format!("a local Ollama answers at {} with {model}", remote.base_url);
             (vec![Finding::fine(words)], Vec::new())
         }
         None => {
-            let words = format!("no Ollama with a model that has tools answers at {}", remote.base_url);
+            let words =
+                format!("no Ollama with a model that has tools answers at {}", remote.base_url);
             let mut findings = offline();
             findings.push(Finding::row(words));
             (findings, Vec::new())
@@ -59,17 +66,17 @@ async fn detect(settings: &Settings, remote: &Remote) -> (Vec<Finding>, Vec<Stri
 
 async fn ask(settings: &Settings, name: &str, remote: &Remote) -> (Vec<Finding>, Vec<String>) {
     let mut findings = vec![Finding::fine(format!("{name} at {}", remote.base_url)), key(remote)];
-    let provider = match server::build(settings) {
+    let provider = match Plan::of(settings).build() {
         Ok(provider) => provider,
         Err(error) => {
             findings.push(Finding::broken(error.to_string()));
             return (findings, Vec::new());
         }
     };
-    match tokio::time::timeout(TIME, provider.list_models()).await {
+    match tokio::time::timeout(TIME, provider.models()).await {
         Ok(Ok(models)) => {
             findings.push(Finding::fine(format!("it answers and offers {} models", models.len())));
-            (findings, models.into_iter().map(|ListedModel { name, .. }| name).collect())
+            (findings, models)
         }
         Ok(Err(error)) => {
             findings.push(refused(&error));

@@ -35,6 +35,15 @@ pub enum Command {
         /// The limits.
         budget: BudgetChoice,
     },
+    /// Summarise the older part of the conversation.
+    Compact,
+    /// Tell which models the provider offers.
+    ListModels,
+    /// Let another model answer from the next message on.
+    SetModel {
+        /// Its name.
+        model: String,
+    },
     /// End the session.
     Quit,
 }

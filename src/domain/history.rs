@@ -42,6 +42,20 @@ impl History {
         Self::default()
     }
 
+    /// A conversation made of messages that come from a well-formed one and are still in order,
+    /// calls beside their results.
+    pub(super) fn of(messages: Vec<Arc<Message>>) -> Self {
+        let mut history = Self::default();
+        for message in &messages {
+            history.tokens += message.estimated_tokens();
+            if let Message::Assistant(answer) = &**message {
+                history.used.extend(answer.tool_calls().map(|call| call.call.clone()));
+            }
+        }
+        history.messages = messages;
+        history
+    }
+
     /// The messages, oldest first.
     pub fn messages(&self) -> &[Arc<Message>] {
         &self.messages

@@ -14,6 +14,7 @@ pub mod budget;
 mod cap;
 pub mod choose;
 pub mod command;
+pub mod compaction;
 pub mod context_store;
 pub mod contract;
 pub mod event;

@@ -180,10 +180,19 @@ impl ProviderError {
 /// The pieces of one answer. Dropping it ends the request.
 pub type ChunkStream = Pin<Box<dyn Stream<Item = Result<Chunk, ProviderError>> + Send>>;
 
+/// The names of the models that a provider offers, once they are there.
+pub type ModelsFuture = Pin<Box<dyn Future<Output = Result<Vec<String>, ProviderError>> + Send>>;
+
 /// Something that answers requests.
 pub trait Provider: Send + Sync {
     /// Who answers, and what it costs.
     fn identity(&self) -> &Identity;
+
+    /// The models that could answer instead; the one that does, where there is no list to ask for.
+    fn models(&self) -> ModelsFuture {
+        let model = self.identity().model.clone();
+        Box::pin(async move { Ok(vec![model]) })
+    }
 
     /// Starts a request. Nothing is sent before the stream is polled.
     fn stream(&self, request: Request) -> ChunkStream;

@@ -293,7 +293,8 @@ fn shorter_names(name: &str) -> Vec<String> {
 
 /// The name without `-v1`, `-latest`, `-20250929` or `-2025-04-14` at its end.
 fn without_date(name: &str) -> &str {
-    let digits = |text: &str, count| text.len() == count && text.bytes().all(|b| b.is_ascii_digit());
+    let digits =
+        |text: &str, count| text.len() == count && text.bytes().all(|b| b.is_ascii_digit());
     let name = name.strip_suffix("-v1").or_else(|| name.strip_suffix("-v2")).unwrap_or(name);
     let name = name.strip_suffix("-latest").unwrap_or(name);
     if let Some((family, date)) = name.rsplit_once('-')
@@ -399,8 +400,12 @@ mod tests {
         assert!(price("claude-sonnet-4-5", Some("api.anthropic.com.evil.example")).is_none());
         assert!(price("claude-sonnet-4-5", None).is_none());
         let known = price("claude-sonnet-4-5", ANTHROPIC).unwrap();
-        let expected =
-            Prices { input: 3_000_000, output: 15_000_000, cache_read: 300_000, cache_write: 3_750_000 };
+        let expected = Prices {
+            input: 3_000_000,
+            output: 15_000_000,
+            cache_read: 300_000,
+            cache_write: 3_750_000,
+        };
         assert_eq!(known, expected);
         let uncertain = price("gpt-5.1", Some("api.openai.com")).unwrap();
         assert_eq!(uncertain.cache_write, uncertain.input, "what is not stated costs as input");

@@ -17,6 +17,21 @@ use crate::workspace::Workspace;
 
 /// Tells the time of day.
 pub use crate::agent::host::Clock as ClockFn;
+pub use crate::agent::host::Share;
+
+/// Makes the provider that answers with the named model, or says why it cannot.
+pub type Switch = Arc<dyn Fn(&str) -> Result<Arc<dyn Provider>, String> + Send + Sync>;
+
+/// Somebody who was found to answer.
+pub struct Found {
+    /// Who.
+    pub provider: Arc<dyn Provider>,
+    /// Makes the provider of another model there.
+    pub switch: Option<Switch>,
+}
+
+/// Looks for somebody to answer; ends within a fraction of a second by itself.
+pub type Detect = std::pin::Pin<Box<dyn Future<Output = Option<Found>> + Send>>;
 
 /// A text that the user gave a name.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -53,6 +68,10 @@ pub struct Config {
     pub id: SessionId,
     /// Who answers.
     pub provider: Arc<dyn Provider>,
+    /// Makes the provider of another model; `None` where there is only one.
+    pub switch: Option<Switch>,
+    /// Looks for somebody else to answer once the session has started; `None` where that is settled.
+    pub detect: Option<Detect>,
     /// All tools there are.
     pub toolbox: Toolbox,
     /// The ground.
@@ -67,8 +86,8 @@ pub struct Config {
     pub max_depth: u32,
     /// How long to wait for the model, and how often.
     pub patience: Patience,
-    /// The part of the context window, from 0 to 1, at which older turns are summarised.
-    pub compact_at: f64,
+    /// At which part of the model's window a conversation is summarised.
+    pub compact_at: Share,
     /// Roles beside the built-in ones.
     pub more_roles: Vec<Role>,
     /// Everything ends this long after the start.

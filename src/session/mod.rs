@@ -2,6 +2,8 @@
 //! and carries out commands. It knows no screen; front ends talk to it through two channels.
 
 mod config;
+mod errand;
+mod models;
 pub mod server;
 pub mod setup;
 
@@ -15,28 +17,29 @@ use tokio::time::Instant;
 
 use crate::agent::briefing;
 use crate::agent::cancel::{CancelScope, LiveTasks};
-use crate::agent::conclude;
 use crate::agent::host::{Host, Inbox, RunTree};
-use crate::agent::run::{Run, RunShared, run_agent};
+use crate::agent::run::{Run, RunShared};
 use crate::domain::budget::{Budget, Dimension, Limit};
 use crate::domain::command::{BudgetChoice, Command};
 use crate::domain::context_store::{ContextStore, Sensitivity, SnippetKind};
 use crate::domain::contract::{Contract, Root};
-use crate::domain::event::{Event, Fact, Level, Origin, RunFinished};
+use crate::domain::event::{Event, Fact, Level, Origin};
 use crate::domain::history::History;
 use crate::domain::ids::{RunId, TaskId};
 use crate::domain::ledger::Ledger;
-use crate::domain::report::{By, Ending, Report};
+use crate::domain::report::{By, Ending};
 use crate::domain::role::{OUTPUT_PER_REQUEST, Permission, Role, RoleTable};
 use crate::domain::scope::PathScope;
 use crate::domain::usage::Usage;
 use crate::journal::hub::{Hub, HubOptions, HubTask, subscription};
 use crate::journal::redact::Redactor;
-use crate::provider::ToolChoice;
+use crate::provider::{Provider, ToolChoice};
 use crate::tool::task;
 use crate::tool::toolbox::Toolbox;
 
-pub use config::{ClockFn, Config, Pin, RunLimits};
+use errand::Errand;
+
+pub use config::{ClockFn, Config, Detect, Found, Pin, RunLimits, Share, Switch};
 
 /// Events that wait for a front end before streamed words are merged.
 const EVENTS_AHEAD: usize = 1_024;
@@ -74,9 +77,17 @@ async fn converse(
         subscribers: vec![outlet],
         redactor: Redactor::new(config.secrets.clone()),
     });
+    if let Some(found) = look_around(&mut config).await {
+        config.provider = found.provider;
+        config.switch = found.switch;
+    }
     let mut conversation = Conversation::open(config, hub).await;
     let reason = conversation.obey(&mut inbox).await;
     conversation.close(reason, hub_task).await;
+}
+
+async fn look_around(config: &mut Config) -> Option<Found> {
+    config.detect.take()?.await
 }
 
 /// A parent run that is going on.
@@ -89,6 +100,8 @@ struct Running {
 /// The state between commands.
 struct Conversation {
     host: Arc<Host>,
+    provider: Arc<dyn Provider>,
+    switch: Option<Switch>,
     limits: RunLimits,
     permissions: Vec<Permission>,
     paths: Vec<PathScope>,
@@ -117,6 +130,8 @@ impl Conversation {
             limits.parent = limits.parent.without_cost();
         }
         let conversation = Self {
+            provider: config.provider,
+            switch: config.switch,
             limits,
             permissions: config.permissions,
             paths: config.paths,
@@ -130,13 +145,13 @@ impl Conversation {
             spent: Usage::none(),
             host: Arc::new(Host {
                 hub,
-                provider: config.provider,
                 toolbox: config.toolbox,
                 workspace: config.workspace,
                 store: Mutex::new(ContextStore::default()),
                 secrets: config.secrets,
                 max_depth: config.max_depth,
                 patience: config.patience,
+                compact_at: config.compact_at,
                 live: Arc::<LiveTasks>::default(),
                 clock: config.clock,
                 tasks: AtomicU32::new(0),
@@ -230,6 +245,9 @@ impl Conversation {
             Command::CancelRun { run } => self.cancel_run(&run).await,
             Command::Stop => self.stop().await,
             Command::SetBudget { budget } => self.set_budget(budget).await,
+            Command::Compact => self.compact().await,
+            Command::ListModels => self.list_models().await,
+            Command::SetModel { model } => self.set_model(&model).await,
             Command::Quit => {}
         }
     }
@@ -242,7 +260,7 @@ impl Conversation {
         if self.running.is_some() {
             self.typed.push(words);
         } else {
-            self.begin(words, choice);
+            self.begin(Errand::Answer { words, choice });
         }
     }
 
@@ -312,9 +330,7 @@ impl Conversation {
             }
             BudgetChoice::Exact(budget) => self.limits.parent = budget,
         }
-        if self.host.provider.identity().prices.is_none() {
-            self.limits.parent = self.limits.parent.without_cost();
-        }
+        self.fit_limits_to_price();
         let turns = match self.limits.parent[Dimension::Turns] {
             Limit::Of(turns) => turns.to_string(),
             Limit::Unlimited | Limit::Off => "unlimited".to_owned(),
@@ -324,6 +340,25 @@ impl Conversation {
             self.limits.preset.name()
         );
         self.tell(Fact::notice(Level::Info, "BUDGET_SET", text)).await;
+    }
+
+    /// Without a price there is nothing to bound; with one again, the preset's bound holds.
+    fn fit_limits_to_price(&mut self) {
+        let cost = Dimension::CostUsd;
+        if self.provider.identity().prices.is_none() {
+            self.limits.parent = self.limits.parent.without_cost();
+        } else if self.limits.parent[cost] == Limit::Off {
+            self.limits.parent[cost] = self.limits.preset.parent()[cost];
+        }
+    }
+
+    /// Summarises the conversation between two questions.
+    async fn compact(&mut self) {
+        if self.running.is_some() {
+            let text = "an answer is being made; /compact works between two answers";
+            return self.tell(Fact::notice(Level::Info, "COMPACT_LATER", text)).await;
+        }
+        self.begin(Errand::Compact);
     }
 
     async fn run_ended(&mut self, ended: Result<(History, Usage), tokio::task::JoinError>) {
@@ -340,22 +375,18 @@ impl Conversation {
             }
         }
         if !stopped && let Some(words) = self.typed.pop() {
-            self.begin(words, ToolChoice::Auto);
+            self.begin(Errand::Answer { words, choice: ToolChoice::Auto });
         }
     }
 
-    fn begin(&mut self, words: String, choice: ToolChoice) {
+    fn begin(&mut self, errand: Errand) {
         self.runs += 1;
         let id = RunId::parent(self.runs);
         let scope = self.root.child();
-        let shared = self.parent_shared(id.clone(), &words, scope.clone());
+        let shared = self.parent_shared(id.clone(), errand.words(), scope.clone());
         let history = std::mem::take(&mut self.history);
-        let mut run = Run::new(Arc::new(shared), history, Some(Arc::clone(&self.typed)));
-        run.first_choice = choice;
-        let task = tokio::spawn(async move {
-            let ending = answer(&mut run, &words).await;
-            finish(run, ending).await
-        });
+        let run = Run::new(Arc::new(shared), history, Some(Arc::clone(&self.typed)));
+        let task = tokio::spawn(errand.carry_out(run));
         self.running = Some(Running { id, scope, task });
     }
 
@@ -363,7 +394,7 @@ impl Conversation {
         let host = Arc::clone(&self.host);
         let mut roles = RoleTable::built_in(self.limits.preset);
         self.more_roles.iter().cloned().for_each(|role| roles.insert(role));
-        let identity = host.provider.identity();
+        let identity = self.provider.identity();
         let permissions = self.permissions.iter().copied().collect();
         let tools = tools_for(&host.toolbox, &self.permissions);
         let budget = self.budget();
@@ -383,7 +414,7 @@ impl Conversation {
         RunShared {
             system: briefing::parent_prompt(&roles).into(),
             schemas: host.toolbox.schemas(&tools).into(),
-            tree: Arc::new(RunTree::new(ledger, roles)),
+            tree: Arc::new(RunTree::new(Arc::clone(&self.provider), ledger, roles)),
             contract,
             account,
             origin: Origin::parent(id),
@@ -429,46 +460,4 @@ fn tools_for(toolbox: &Toolbox, permissions: &[Permission]) -> Vec<String> {
         .collect();
     tools.sort_by_key(|name| name == task::NAME);
     tools
-}
-
-async fn answer(run: &mut Run, words: &str) -> Ending {
-    let shared = Arc::clone(&run.shared);
-    shared
-        .emit(Fact::RunStarted {
-            call: None,
-            role: shared.contract.role().to_owned(),
-            description: None,
-            depth: 0,
-            contract: shared.contract.view(),
-        })
-        .await;
-    match run.hear(words).await {
-        Ok(()) => run_agent(run).await,
-        Err(error) => run.internal(&error),
-    }
-}
-
-async fn finish(run: Run, ending: Ending) -> (History, Usage) {
-    let shared = &run.shared;
-    for child in run.record.unfinished_children() {
-        shared.emit(unfinished_notice(child)).await;
-    }
-    let reply = (!run.record.last_text.is_empty()).then(|| run.record.last_text.clone());
-    let finished = RunFinished { reply, ..conclude::finished(&run, ending) };
-    shared.emit(Fact::RunFinished(Box::new(finished))).await;
-    (run.history, run.record.usage_total)
-}
-
-/// What the model cannot leave out of its answer.
-fn unfinished_notice(child: &Report) -> Fact {
-    let number = child.task_id.map_or_else(String::new, |task| format!("#{} ", task.0));
-    let by = child.by.map_or_else(String::new, |by| match by {
-        By::User => " by you".to_owned(),
-        By::Parent => " by its parent".to_owned(),
-        By::Budget => " by a budget".to_owned(),
-        By::Shutdown => " by shutdown".to_owned(),
-    });
-    let what = child.status.as_str().replace('_', " ");
-    let text = format!("task {number}did not finish ({what}{by}): its result is unconfirmed");
-    Fact::notice(Level::Warning, "UNFINISHED_CHILD", text)
 }

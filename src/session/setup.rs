@@ -51,9 +51,11 @@ impl SetupError {
 }
 
 /// The parts of the session that the settings describe. Reads the script file and opens the
-/// workspace; sends nothing.
+/// workspace; sends nothing. Where nothing is configured, the session looks for a local Ollama once
+/// it has started, so that no screen waits for that.
 pub fn config(settings: &Settings) -> Result<Config, SetupError> {
-    let provider = server::build(settings)?;
+    let plan = server::Plan::of(settings);
+    let provider = plan.build()?;
     let identity = provider.identity();
     let parent = settings.limits.parent_for(&identity.model, identity.prices.is_some())?;
     let id = SessionId(Uuid::now_v7());
@@ -61,6 +63,8 @@ pub fn config(settings: &Settings) -> Result<Config, SetupError> {
     let remarks = settings.remarks.iter();
     Ok(Config {
         id,
+        switch: plan.switch(),
+        detect: plan.detect(),
         toolbox: Toolbox::standard(),
         workspace: Arc::new(Workspace::open(&settings.workspace)?),
         limits: RunLimits {
@@ -72,8 +76,8 @@ pub fn config(settings: &Settings) -> Result<Config, SetupError> {
         permissions: vec![Permission::Read, Permission::Delegate],
         paths: vec![PathScope::all()],
         max_depth: MAX_DEPTH,
-        patience: server::patience(settings, provider.identity().local),
-        compact_at: settings.compact_at,
+        patience: plan.patience(provider.identity().local),
+        compact_at: server::share(settings.compact_at),
         more_roles: Vec::new(),
         timeout: settings.timeout,
         pins: pins.map(|pin| Pin { name: pin.name.clone(), text: pin.text.clone() }).collect(),

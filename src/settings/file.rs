@@ -94,7 +94,7 @@ fn collect(
     for (key, value) in table {
         let name = format!("{prefix}{}", key.get_ref());
         match value.get_ref() {
-            DeValue::Table(inner) if table::named(&name).is_none() && !inner.is_empty() => {
+            DeValue::Table(inner) if table::has_table(&name) => {
                 collect(inner, &format!("{name}."), found);
             }
             value => found(name, key.span(), value),

@@ -79,7 +79,11 @@ impl Layers {
     }
 
     /// Reads the user's own file.
-    pub fn user_file(&mut self, path: &Path, remarks: &mut Vec<Remark>) -> Result<bool, SettingsError> {
+    pub fn user_file(
+        &mut self,
+        path: &Path,
+        remarks: &mut Vec<Remark>,
+    ) -> Result<bool, SettingsError> {
         let text = file::text_of(path).map_err(|why| unreadable(path, &why))?;
         let Some(text) = text else { return Ok(false) };
         for entry in file::entries(&text, path)? {
@@ -96,14 +100,18 @@ impl Layers {
     }
 
     /// Reads a project's file, which can only narrow.
-    pub fn project_file(&mut self, path: &Path, remarks: &mut Vec<Remark>) -> Result<bool, SettingsError> {
+    pub fn project_file(
+        &mut self,
+        path: &Path,
+        remarks: &mut Vec<Remark>,
+    ) -> Result<bool, SettingsError> {
         let text = file::text_of(path).map_err(|why| unreadable(path, &why))?;
         let Some(text) = text else { return Ok(false) };
         let mut entries = file::entries(&text, path)?;
         // The preset decides what the numbers are compared with.
-        entries.sort_by_key(|entry| {
-            !matches!(entry, Entry::Known { row, .. } if row.key == Key::BudgetPreset)
-        });
+        entries.sort_by_key(
+            |entry| !matches!(entry, Entry::Known { row, .. } if row.key == Key::BudgetPreset),
+        );
         for entry in entries {
             match entry {
                 Entry::Known { row, place, .. } if row.project == Project::Never => {
@@ -291,7 +299,9 @@ impl Layers {
     pub fn limit(&self, key: Key) -> Option<Limit> {
         match self.value(key)? {
             Value::Whole(whole) => Some(Limit::Of(*whole)),
-            Value::Number(dollars) => MicroUsd::from_dollars(*dollars).map(|cost| Limit::Of(cost.0)),
+            Value::Number(dollars) => {
+                MicroUsd::from_dollars(*dollars).map(|cost| Limit::Of(cost.0))
+            }
             Value::Unlimited => Some(Limit::Unlimited),
             Value::Text(_) | Value::Switch(_) | Value::Words(_) | Value::Pairs(_) => None,
         }
@@ -309,7 +319,11 @@ impl Layers {
 
     /// What must never be shown of it.
     pub fn secrets(&self) -> Vec<SecretString> {
-        self.chosen.iter().filter_map(|chosen| chosen.value.as_ref()).flat_map(Value::secrets).collect()
+        self.chosen
+            .iter()
+            .filter_map(|chosen| chosen.value.as_ref())
+            .flat_map(Value::secrets)
+            .collect()
     }
 }
 

@@ -96,7 +96,7 @@ pub struct Waits {
 }
 
 /// What the user states about the model in use.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct ModelNumbers {
     /// Tokens that prompt and answer may have together.
     pub context_window: Option<u64>,
@@ -182,10 +182,8 @@ impl Settings {
         let mut remarks = Vec::new();
         let workspace = places::workspace(options.workspace.as_deref(), &current_dir)?;
         let (mut layers, files) = read(&options, &env, &workspace, &mut remarks)?;
-        let provider =
-            provider::choose(&mut layers, &options, &env, &current_dir, &mut remarks)?;
-        let sessions =
-            places::sessions(&options, &mut layers, &env, &current_dir, &mut remarks);
+        let provider = provider::choose(&mut layers, &options, &env, &current_dir, &mut remarks)?;
+        let sessions = places::sessions(&options, &mut layers, &env, &current_dir, &mut remarks);
         let on_screen = verb.is_none();
         Ok(Self {
             limits: Limits::new(&layers),
@@ -215,7 +213,11 @@ impl Settings {
 
     /// The secrets that this program was given, as texts to look for and never to show.
     pub fn secret_texts(&self) -> Vec<String> {
-        self.secrets.iter().map(|secret| secret.expose_secret().to_owned()).collect()
+        let mut texts: Vec<String> =
+            self.secrets.iter().map(|secret| secret.expose_secret().to_owned()).collect();
+        texts.sort_unstable();
+        texts.dedup();
+        texts
     }
 }
 
@@ -340,5 +342,7 @@ fn front(
     })
 }
 
+#[cfg(test)]
+mod document_tests;
 #[cfg(test)]
 mod tests;

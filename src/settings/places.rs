@@ -60,7 +60,11 @@ pub(super) fn written(layers: &Layers, key: Key, env: &Env, dir: &Path) -> Optio
 }
 
 /// The certificates to trust besides the system's; an error if there is no such file.
-pub(super) fn ca_file(layers: &Layers, env: &Env, dir: &Path) -> Result<Option<PathBuf>, SettingsError> {
+pub(super) fn ca_file(
+    layers: &Layers,
+    env: &Env,
+    dir: &Path,
+) -> Result<Option<PathBuf>, SettingsError> {
     let Some(path) = written(layers, Key::CaFile, env, dir) else { return Ok(None) };
     let why = match file::text_of(&path) {
         Ok(Some(text)) if text.contains("-----BEGIN CERTIFICATE-----") => return Ok(Some(path)),
@@ -99,7 +103,8 @@ pub(super) fn sessions(
     if let Some(folder) = written(layers, Key::SessionDir, env, dir) {
         return Some(folder);
     }
-    let sessions = xdg(env, "XDG_STATE_HOME", ".local/state").map(|dir| dir.join("offshoot/sessions"));
+    let sessions =
+        xdg(env, "XDG_STATE_HOME", ".local/state").map(|dir| dir.join("offshoot/sessions"));
     if sessions.is_none() {
         remarks.push(Remark {
             level: Level::Warning,

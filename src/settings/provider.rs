@@ -66,6 +66,8 @@ pub struct Remote {
     pub model: Option<String>,
     /// The dialect that the user named.
     pub profile: Option<String>,
+    /// The version of Azure's API that the user named.
+    pub api_version: Option<String>,
     /// What every request carries besides.
     pub headers: Vec<(String, SecretString)>,
 }
@@ -278,6 +280,7 @@ fn remote(url: &Url, key: Option<FoundKey>, layers: &Layers) -> Remote {
         key,
         model: text(Key::Model).filter(|model| !model.is_empty()),
         profile: text(Key::Profile),
+        api_version: text(Key::ApiVersion),
         headers: layers.pairs(Key::Headers).to_vec(),
     }
 }

@@ -14,6 +14,8 @@ pub enum Key {
     BaseUrl,
     /// The dialect of a chat-completions server.
     Profile,
+    /// The version of Azure's API.
+    ApiVersion,
     /// The variable that the key is in.
     ApiKeyEnv,
     /// The program that prints the key.
@@ -111,7 +113,13 @@ pub(super) struct Row {
     pub project: Project,
 }
 
-const fn row(key: Key, name: &'static str, kind: Kind, fallback: Fallback, project: Project) -> Row {
+const fn row(
+    key: Key,
+    name: &'static str,
+    kind: Kind,
+    fallback: Fallback,
+    project: Project,
+) -> Row {
     Row { key, name, kind, fallback, project }
 }
 
@@ -129,11 +137,12 @@ use Fallback::Open;
 use Project::{Freely, Lower, Never};
 
 /// All settings, in the order of [`Key`] and of `assets/config.toml`.
-pub(super) const ROWS: [Row; 35] = [
+pub(super) const ROWS: [Row; 36] = [
     row(Key::Provider, "provider", Kind::Text, Open, Never),
     row(Key::Model, "model", Kind::Text, Open, Never),
     row(Key::BaseUrl, "base_url", Kind::Text, Open, Never),
     row(Key::Profile, "profile", Kind::Text, Open, Never),
+    row(Key::ApiVersion, "api_version", Kind::Text, Open, Never),
     row(Key::ApiKeyEnv, "api_key_env", Kind::Text, Open, Never),
     row(Key::ApiKeyCommand, "api_key_command", Kind::Words, Open, Never),
     row(Key::Headers, "headers", Kind::Pairs, Open, Never),
@@ -143,15 +152,45 @@ pub(super) const ROWS: [Row; 35] = [
     row(Key::ThinkingBudget, "thinking_budget", Kind::Whole(0, MANY), Fallback::Whole(0), Lower),
     row(Key::CompactAt, "compact_at", Kind::Number(0.2, 0.95), Fallback::Number(0.8), Lower),
     row(Key::Retries, "retries", Kind::Whole(0, 20), Fallback::Whole(4), Lower),
-    row(Key::PermissionMode, "permission_mode", Kind::Choice(MODES), Fallback::Text("read-only"), Lower),
+    row(
+        Key::PermissionMode,
+        "permission_mode",
+        Kind::Choice(MODES),
+        Fallback::Text("read-only"),
+        Lower,
+    ),
     row(Key::Lang, "lang", Kind::Choice(LANGUAGES), Open, Freely),
     row(Key::Color, "color", Kind::Switch, Fallback::Switch(true), Freely),
     row(Key::PaceMs, "pace_ms", Kind::Whole(0, 60_000), Open, Never),
     row(Key::SessionDir, "session_dir", Kind::Text, Open, Never),
-    row(Key::TimeoutConnect, "timeouts.connect_s", Kind::Number(0.1, DAY), Fallback::Number(10.0), Never),
-    row(Key::TimeoutHeaders, "timeouts.headers_s", Kind::Number(0.1, DAY), Fallback::Number(60.0), Never),
-    row(Key::TimeoutStall, "timeouts.stall_s", Kind::Number(0.1, DAY), Fallback::Number(60.0), Never),
-    row(Key::OllamaNumCtxCap, "ollama.num_ctx_cap", Kind::Whole(1_024, MANY), Fallback::Whole(32_768), Never),
+    row(
+        Key::TimeoutConnect,
+        "timeouts.connect_s",
+        Kind::Number(0.1, DAY),
+        Fallback::Number(10.0),
+        Never,
+    ),
+    row(
+        Key::TimeoutHeaders,
+        "timeouts.headers_s",
+        Kind::Number(0.1, DAY),
+        Fallback::Number(60.0),
+        Never,
+    ),
+    row(
+        Key::TimeoutStall,
+        "timeouts.stall_s",
+        Kind::Number(0.1, DAY),
+        Fallback::Number(60.0),
+        Never,
+    ),
+    row(
+        Key::OllamaNumCtxCap,
+        "ollama.num_ctx_cap",
+        Kind::Whole(1_024, MANY),
+        Fallback::Whole(32_768),
+        Never,
+    ),
     row(Key::PriceInput, "prices.input", Kind::Number(0.0, DEAR), Open, Never),
     row(Key::PriceOutput, "prices.output", Kind::Number(0.0, DEAR), Open, Never),
     row(Key::PriceCacheRead, "prices.cache_read", Kind::Number(0.0, DEAR), Open, Never),
@@ -206,6 +245,11 @@ pub(super) fn named(name: &str) -> Option<&'static Row> {
     ROWS.iter().find(|row| row.name == name)
 }
 
+/// True if settings have this name before a point.
+pub(super) fn has_table(name: &str) -> bool {
+    ROWS.iter().any(|row| row.name.rsplit_once('.').is_some_and(|(table, _)| table == name))
+}
+
 /// The setting whose name is most like this one, if any is like it.
 pub(super) fn nearest(name: &str) -> Option<&'static str> {
     let last = |name: &str| name.rsplit('.').next().unwrap_or(name).to_owned();
@@ -242,10 +286,14 @@ mod tests {
     fn every_setting_stands_where_its_key_says() {
         for (place, row) in ROWS.iter().enumerate() {
             assert_eq!(row.key as usize, place, "{}", row.name);
-            assert!(row.fallback.value().is_none_or(|value| {
-                let text = value.shown();
-                row.kind.of_text(&text) == Some(value)
-            }), "{}: the default does not fit its own kind", row.name);
+            assert!(
+                row.fallback.value().is_none_or(|value| {
+                    let text = value.shown();
+                    row.kind.of_text(&text) == Some(value)
+                }),
+                "{}: the default does not fit its own kind",
+                row.name
+            );
         }
         assert_eq!(Key::BudgetActive as usize + 1, ROWS.len());
     }

@@ -44,12 +44,12 @@ impl Kind {
     pub fn takes(self) -> String {
         match self {
             Self::Text => "a text".to_owned(),
-            Self::Choice(words) => words.join(", ").replacen(", ", " or ", usize::from(words.len() == 2)),
+            Self::Choice(words) => {
+                words.join(", ").replacen(", ", " or ", usize::from(words.len() == 2))
+            }
             Self::Whole(least, most) => format!("a whole number from {least} to {most}"),
             Self::Amount => "a number above 0, or the word `unlimited`".to_owned(),
-            Self::Dollars => {
-                "a number of US dollars above 0, or the word `unlimited`".to_owned()
-            }
+            Self::Dollars => "a number of US dollars above 0, or the word `unlimited`".to_owned(),
             Self::Number(least, most) => format!("a number from {least} to {most}"),
             Self::Switch => "true or false".to_owned(),
             Self::Words => {
@@ -93,7 +93,10 @@ impl Kind {
             (Self::Words, DeValue::Array(items)) => {
                 let words = items.iter().map(|item| item.get_ref().as_str().map(str::to_owned));
                 let words = words.collect::<Option<Vec<String>>>()?;
-                words.first().is_some_and(|program| !program.trim().is_empty()).then_some(Value::Words(words))
+                words
+                    .first()
+                    .is_some_and(|program| !program.trim().is_empty())
+                    .then_some(Value::Words(words))
             }
             (Self::Pairs, DeValue::Table(table)) => {
                 let pairs = table.iter().map(|(name, value)| {
@@ -108,7 +111,9 @@ impl Kind {
 
     fn of_whole(self, whole: u64) -> Option<Value> {
         match self {
-            Self::Whole(least, most) => (least..=most).contains(&whole).then_some(Value::Whole(whole)),
+            Self::Whole(least, most) => {
+                (least..=most).contains(&whole).then_some(Value::Whole(whole))
+            }
             Self::Amount => (whole > 0).then_some(Value::Whole(whole)),
             #[expect(clippy::cast_precision_loss, reason = "bounds are far below")]
             Self::Dollars | Self::Number(..) => self.of_number(whole as f64),

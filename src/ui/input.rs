@@ -1,46 +1,86 @@
-//! Where keys come in: a thread of its own reads the terminal and hands on what came at once. It
-//! refuses to know what a key means.
-//!
-//! Reading does not come back once the terminal is gone, so it must not happen on the thread that
-//! draws and hears signals. The thread has no end of its own; it ends with the process.
+//! What the terminal says, as a channel: one thread reads it, so that the loop can ask what is
+//! already there without waiting. The thread also tells where it had to wait: whether keys belong
+//! together is a matter of what was there to be read, not of how busy this program is.
 
 use std::io;
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crossterm::event::{Event, poll, read};
-use tokio::sync::mpsc;
+use tokio::sync::mpsc::{Receiver, Sender, channel};
 
-/// Batches that wait for the screen; when it is full, keys wait in the terminal.
-const BATCHES_AHEAD: usize = 16;
-/// Events handed on at once at most.
-const BATCH: usize = 4_096;
+/// Events in one batch at most.
+const BATCH: usize = 65_536;
+/// Batches that wait for the loop; a far longer paste without brackets fills it, and then the
+/// terminal waits.
+const AHEAD: usize = 64;
+/// What follows within this time joins the batch.
+const MOMENT: Duration = Duration::from_millis(1);
+/// A batch that grows longer than this goes on its way.
+const LONGEST: Duration = Duration::from_millis(16);
+/// What follows within this time belongs to the same burst; fingers are slower.
+const PAUSE: Duration = Duration::from_millis(15);
 
-/// What came in at once, or why nothing comes any more; then it was the last.
-pub type Input = io::Result<Vec<Event>>;
-
-/// Starts reading.
-pub fn start() -> io::Result<mpsc::Receiver<Input>> {
-    let (sender, receiver) = mpsc::channel(BATCHES_AHEAD);
-    thread::Builder::new().name("keys".to_owned()).spawn(move || hand_on(&sender))?;
-    Ok(receiver)
+/// What the terminal said.
+#[derive(Debug)]
+pub enum Heard {
+    /// These, at once.
+    Events(Vec<Event>),
+    /// Nothing more for a while.
+    Quiet,
 }
 
-fn hand_on(sender: &mpsc::Sender<Input>) {
+/// The terminal's words while this lives.
+#[derive(Debug)]
+pub struct Input(Receiver<io::Result<Heard>>);
+
+impl Input {
+    /// Starts reading the terminal. The thread ends with the first words that nobody takes.
+    pub fn start() -> io::Result<Self> {
+        let (outlet, words) = channel(AHEAD);
+        let pump = move || {
+            if let Err(error) = pump(&outlet) {
+                // Nobody may be left to be told.
+                let _ = outlet.blocking_send(Err(error));
+            }
+        };
+        thread::Builder::new().name("terminal".to_owned()).spawn(pump)?;
+        Ok(Self(words))
+    }
+
+    /// The next words; `None` once the terminal is gone.
+    pub async fn next(&mut self) -> Option<io::Result<Heard>> {
+        self.0.recv().await
+    }
+
+    /// The next words if they are already there.
+    pub fn waiting(&mut self) -> Option<io::Result<Heard>> {
+        self.0.try_recv().ok()
+    }
+}
+
+fn pump(outlet: &Sender<io::Result<Heard>>) -> io::Result<()> {
+    let send = |heard| outlet.blocking_send(Ok(heard)).is_ok();
     loop {
-        let input = next();
-        let is_last = input.is_err();
-        if sender.blocking_send(input).is_err() || is_last {
-            return;
+        // A burst begins.
+        let mut first = read()?;
+        while send(Heard::Events(batch(first)?)) {
+            if !poll(PAUSE)? {
+                break;
+            }
+            first = read()?;
+        }
+        if !send(Heard::Quiet) {
+            return Ok(());
         }
     }
 }
 
-/// Waits for an event and takes with it all that is there already.
-fn next() -> Input {
-    let mut events = vec![read()?];
-    while events.len() < BATCH && poll(Duration::ZERO)? {
-        events.push(read()?);
+fn batch(first: Event) -> io::Result<Vec<Event>> {
+    let began = Instant::now();
+    let mut batch = vec![first];
+    while batch.len() < BATCH && began.elapsed() < LONGEST && poll(MOMENT)? {
+        batch.push(read()?);
     }
-    Ok(events)
+    Ok(batch)
 }

@@ -32,7 +32,7 @@ use std::io::{self, Stdout};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use crossterm::event::{Event as TerminalEvent, KeyEventKind};
+use crossterm::event::{Event as TerminalEvent, KeyEvent, KeyEventKind};
 use ratatui::Terminal;
 use ratatui::backend::CrosstermBackend;
 use ratatui::buffer::Buffer;
@@ -46,7 +46,7 @@ use crate::domain::exit::Exit;
 use crate::story::Story;
 
 use burst::Burst;
-use input::Input;
+use input::{Heard, Input};
 use msg::{Effect, Msg};
 use paint::Palette;
 use screen::Screen;
@@ -126,7 +126,7 @@ struct App {
     story: Story,
     screen: Screen,
     terminal: Terminal<CrosstermBackend<io::BufWriter<Stdout>>>,
-    keys: Receiver<Input>,
+    input: Input,
     burst: Burst,
     /// Whether anything changed since the last frame, and when that was.
     dirty: bool,
@@ -151,7 +151,7 @@ impl App {
             story: Story::default(),
             screen,
             terminal,
-            keys: input::start().map_err(UiError::Terminal)?,
+            input: Input::start().map_err(UiError::Terminal)?,
             burst: Burst::default(),
             dirty: true,
             drawn: Instant::now(),
@@ -172,13 +172,13 @@ impl App {
         while !self.is_over() {
             let wake = self.next_wake();
             tokio::select! {
-                Some(input) = self.keys.recv() => self.terminal_events(input)?,
+                Some(said) = self.input.next() => self.terminal_said(said)?,
                 event = self.front.events.recv() => self.session_events(event)?,
                 permit = commands.reserve(), if !self.outbox.is_empty() => {
                     send(permit.ok(), &mut self.outbox);
                 }
                 () = signals.recv() => self.called_off(),
-                () = sleep_until(wake) => self.tick()?,
+                () = sleep_until(wake) => self.take_in(Msg::Tick)?,
             }
             if self.dirty && self.drawn.elapsed() >= FRAME {
                 self.draw()?;
@@ -193,25 +193,40 @@ impl App {
         late || (asked && self.story.finished().is_some())
     }
 
-    /// When to wake up although nothing happens: to draw what changed, to show what ages, to send
-    /// an Enter that turned out not to be part of a paste, to stop waiting for the session.
+    /// When to wake up although nothing happens: to draw what changed, to show what ages, to stop
+    /// waiting for the session.
     fn next_wake(&self) -> Option<Instant> {
         let frame = self.dirty.then_some(self.drawn + FRAME);
         let aged = self.screen.next_wake(&self.story, now()).map(|wait| Instant::now() + wait);
         let goodbye = self.leaving.map(|since| since + GOODBYE);
-        [frame, aged, goodbye, self.burst.due()].into_iter().flatten().min()
+        [frame, aged, goodbye].into_iter().flatten().min()
     }
 
-    /// Without a terminal there is nobody left to serve.
-    fn terminal_events(&mut self, input: Input) -> Result<(), UiError> {
-        let Ok(events) = input else {
-            self.leave();
-            return Ok(());
-        };
+    /// Takes in what the terminal said, and all that it has said since.
+    fn terminal_said(&mut self, first: io::Result<Heard>) -> Result<(), UiError> {
+        let mut next = Some(first);
+        while let Some(said) = next {
+            match said {
+                Ok(Heard::Events(events)) => self.terminal_events(events)?,
+                Ok(Heard::Quiet) => {
+                    if let Some(msg) = self.burst.end() {
+                        self.take_in(msg)?;
+                    }
+                }
+                // Without a terminal there is nobody left to serve.
+                Err(_) => self.leave(),
+            }
+            next = self.input.waiting();
+        }
+        Ok(())
+    }
+
+    fn terminal_events(&mut self, events: Vec<TerminalEvent>) -> Result<(), UiError> {
         let mut keys = Vec::new();
         for event in events {
             match event {
-                TerminalEvent::Key(key) if key.kind != KeyEventKind::Release => keys.push(key),
+                TerminalEvent::Key(key) if key.kind == KeyEventKind::Release => {}
+                TerminalEvent::Key(key) => keys.push(key),
                 other => {
                     self.flush_keys(&mut keys)?;
                     self.other_event(other)?;
@@ -221,8 +236,9 @@ impl App {
         self.flush_keys(&mut keys)
     }
 
-    fn flush_keys(&mut self, keys: &mut Vec<crossterm::event::KeyEvent>) -> Result<(), UiError> {
-        for msg in self.burst.keys(std::mem::take(keys), self.screen.is_typing(), Instant::now()) {
+    fn flush_keys(&mut self, keys: &mut Vec<KeyEvent>) -> Result<(), UiError> {
+        let typing = self.screen.is_typing();
+        for msg in self.burst.keys(&std::mem::take(keys), typing) {
             self.take_in(msg)?;
         }
         Ok(())
@@ -267,13 +283,6 @@ impl App {
         }
         self.leaving = Instant::now().checked_sub(GOODBYE).or(self.leaving);
         Ok(())
-    }
-
-    fn tick(&mut self) -> Result<(), UiError> {
-        if let Some(msg) = self.burst.settle(Instant::now()) {
-            self.take_in(msg)?;
-        }
-        self.take_in(Msg::Tick)
     }
 
     fn take_in(&mut self, msg: Msg) -> Result<(), UiError> {

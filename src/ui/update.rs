@@ -18,6 +18,9 @@ use super::slash::{self, Refused, Slash};
 /// A step of the divider, in percent.
 const DIVIDER_STEP: u16 = 4;
 
+/// The notice that what waited to be sent was let go.
+const UNSENT: &str = "UNSENT";
+
 /// Takes in a message.
 pub fn update(screen: &mut Screen, story: &Story, msg: Msg, now: Timestamp) -> Vec<Effect> {
     screen.expire(now);
@@ -75,15 +78,13 @@ fn happened(screen: &mut Screen, story: &Story, fact: &Fact, of_child: bool) {
                 screen.question = None;
             }
         }
-        // Stopping means that nothing starts by itself, so what waited goes back to be edited.
-        Fact::Notice { code, .. } if code == "UNSENT" => {
-            let waiting: Vec<String> = screen.pending.drain(..).collect();
-            if screen.composer.is_empty() {
-                screen.composer.set(&waiting.join("\n"));
-            }
+        Fact::Notice { code, .. } if code == UNSENT => take_back(screen),
+        // Who answers may have been found only after the first frame.
+        Fact::SessionStarted { provider, model, .. } => {
+            screen.header.language_model = provider != "offline" && provider != "script";
+            screen.header.model.clone_from(model);
         }
-        Fact::SessionStarted { .. }
-        | Fact::SessionFinished { .. }
+        Fact::SessionFinished { .. }
         | Fact::RetryScheduled { .. }
         | Fact::Compacted { .. }
         | Fact::ContextAdded { .. }
@@ -103,6 +104,15 @@ fn happened(screen: &mut Screen, story: &Story, fact: &Fact, of_child: bool) {
         | Fact::RunFinished(_)
         | Fact::Unknown => {}
     }
+}
+
+/// What was never sent goes back into the input, before what is being typed there.
+fn take_back(screen: &mut Screen) {
+    let mut texts: Vec<String> = screen.pending.drain(..).collect();
+    if !screen.composer.is_empty() {
+        texts.push(screen.composer.text());
+    }
+    screen.composer.set(&texts.join("\n"));
 }
 
 fn typed(screen: &mut Screen, key: crossterm::event::KeyEvent) -> Vec<Effect> {
@@ -230,6 +240,9 @@ fn run(screen: &mut Screen, story: &Story, command: Slash, now: Timestamp) -> Ve
     match command {
         Slash::Help => screen.overlay = Some(Overlay::new(Page::Help)),
         Slash::Quit => return vec![Effect::Quit],
+        Slash::Compact => return vec![Effect::Send(Command::Compact)],
+        Slash::Model(None) => return vec![Effect::Send(Command::ListModels)],
+        Slash::Model(Some(model)) => return vec![Effect::Send(Command::SetModel { model })],
         Slash::Stop if story.is_running() => return vec![Effect::Send(Command::Stop)],
         Slash::Stop => {
             screen.say(lang.pick("nothing is running", "没有正在运行的任务"), Tone::Plain, now);
@@ -243,7 +256,8 @@ fn run(screen: &mut Screen, story: &Story, command: Slash, now: Timestamp) -> Ve
             screen.say(format!("{words} #{}", task.0), Tone::Warning, now);
         }
         Slash::Delegate { role, text } => {
-            screen.pending.push_back(text.clone());
+            let words = role.iter().chain([&text]).map(String::as_str).collect::<Vec<_>>();
+            screen.pending.push_back(format!("/delegate {}", words.join(" ")));
             screen.conversation.follow();
             return vec![Effect::Send(Command::Delegate { role, text })];
         }

@@ -20,7 +20,7 @@ use offshoot::domain::scope::PathScope;
 use offshoot::journal::jsonl::Journal;
 use offshoot::provider::retry::Patience;
 use offshoot::provider::script::Script;
-use offshoot::session::{self, Config, RunLimits, Session};
+use offshoot::session::{self, Config, RunLimits, Session, Share};
 use offshoot::tool::toolbox::Toolbox;
 use offshoot::workspace::Workspace;
 use serde_json::json;
@@ -82,8 +82,10 @@ fn config(workspace: &TempDir, sessions: Option<&TempDir>) -> Config {
         permissions: vec![Permission::Read, Permission::Delegate],
         paths: vec![PathScope::all()],
         max_depth: 1,
+        switch: None,
+        detect: None,
         patience: Patience::default(),
-        compact_at: 0.8,
+        compact_at: Share::default(),
         more_roles: Vec::new(),
         timeout: None,
         pins: Vec::new(),

@@ -18,6 +18,10 @@ fn doing(story: &Story, task: u32, feed: &Feed) -> String {
         Doing::Between { .. } => "between".to_owned(),
         Doing::Streaming => "streaming".to_owned(),
         Doing::Silent { since } => format!("silent {}", feed.now().millis_since(since)),
+        Doing::Retrying { at, http_status } => {
+            let wait = at.millis_since(feed.now());
+            format!("retry in {wait} ({})", http_status.unwrap_or_default())
+        }
         Doing::Calling { call } => format!("calling {}", call.name),
         Doing::Cancelling { .. } => "cancelling".to_owned(),
         Doing::Ended(end) => format!("ended {}", end.status.as_str()),
@@ -314,4 +318,24 @@ fn a_story_read_from_its_lines_is_the_same_story() {
     assert_eq!(again.entries(), feed.story.entries());
     assert_eq!(again.delegations().nodes(), feed.story.delegations().nodes());
     assert_eq!(again.totals(), feed.story.totals());
+}
+
+#[test]
+fn a_wait_before_the_next_try_counts_down_and_then_the_model_is_silent() {
+    let mut feed = three_children();
+    feed.turn(child(2), 2);
+    let fact = Fact::RetryScheduled {
+        delay_ms: 4_000,
+        http_status: Some(429),
+        attempt: 2,
+        reason: "busy".to_owned(),
+    };
+    feed.add(child(2), fact);
+    feed.wait(1_000);
+    let told = doing(&feed.story, 2, &feed);
+    assert!(told.starts_with("retry in ") && told.ends_with("(429)"), "{told}");
+    feed.wait(5_000);
+    assert!(doing(&feed.story, 2, &feed).starts_with("silent"));
+    feed.words(child(2), "back");
+    assert_eq!(doing(&feed.story, 2, &feed), "streaming");
 }
