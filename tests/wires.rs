@@ -73,7 +73,7 @@ impl Server {
             base_url: self.base_url.clone(),
             api_key: Some(KEY.into()),
             model: "test-model".to_owned(),
-            max_output_tokens: None,
+            ..Config::default()
         })
         .unwrap()
     }
@@ -396,7 +396,7 @@ fn settings_that_cannot_work_are_refused_and_keys_never_shown() {
         base_url: base_url.to_owned(),
         api_key: Some(key.into()),
         model: model.to_owned(),
-        max_output_tokens: None,
+        ..Config::default()
     };
     let shown = config("http://localhost/v1", "m", KEY);
     assert!(!format!("{shown:?}").contains(KEY));

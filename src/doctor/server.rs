@@ -48,20 +48,15 @@ async fn detect(settings: &Settings, remote: &Remote) -> (Vec<Finding>, Vec<Stri
         Some(detect) => detect.await,
         None => None,
     };
-    match found {
-        Some(found) => {
-            let model = &found.provider.identity().model;
-            let words = format!("a local Ollama answers at {} with {model}", remote.base_url);
-            (vec![Finding::fine(words)], Vec::new())
-        }
-        None => {
-            let words =
-                format!("no Ollama with a model that has tools answers at {}", remote.base_url);
-            let mut findings = offline();
-            findings.push(Finding::row(words));
-            (findings, Vec::new())
-        }
-    }
+    let Some(found) = found else {
+        let words = format!("no Ollama with a model that has tools answers at {}", remote.base_url);
+        let mut findings = offline();
+        findings.push(Finding::row(words));
+        return (findings, Vec::new());
+    };
+    let model = &found.provider.identity().model;
+    let words = format!("a local Ollama answers at {} with {model}", remote.base_url);
+    (vec![Finding::fine(words)], Vec::new())
 }
 
 async fn ask(settings: &Settings, name: &str, remote: &Remote) -> (Vec<Finding>, Vec<String>) {

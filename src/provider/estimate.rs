@@ -18,7 +18,8 @@ pub fn usage(request: &Request, answer: &str, prices: Option<Prices>) -> Usage {
     }
 }
 
-fn prompt_tokens(request: &Request) -> u64 {
+/// The estimated tokens of the whole prompt: instructions, tools and conversation.
+pub fn prompt_tokens(request: &Request) -> u64 {
     let tools = request.tools.iter().map(|tool| {
         let parameters = estimate_tokens(&tool.parameters.to_string());
         estimate_tokens(&tool.name) + estimate_tokens(&tool.description) + parameters

@@ -27,7 +27,7 @@ const ERROR_CHARS: usize = 300;
 /// found everywhere.
 const SHORTEST_HIDDEN: usize = 6;
 /// The longest wait that is taken from a server: a day.
-const LONGEST_WAIT: Duration = Duration::from_secs(24 * 60 * 60);
+const LONGEST_WAIT: Duration = Duration::from_hours(24);
 /// What servers say when a prompt, or a prompt and its answer, do not fit into the model. In lower
 /// case; collected from the error bodies of the providers that this program speaks to.
 const TOO_LONG: &[&str] = &[
@@ -82,6 +82,13 @@ impl Endpoint {
             .pop_if_empty()
             .extend(path);
         Ok(Self { url, host })
+    }
+
+    /// The same address with one more pair in its query.
+    #[must_use]
+    pub fn with_query(mut self, key: &str, value: &str) -> Self {
+        self.url.query_pairs_mut().append_pair(key, value);
+        self
     }
 
     /// The whole address.
@@ -174,6 +181,26 @@ impl LazyClient {
         }
     }
 
+    /// Asks for one JSON value.
+    pub async fn get_json(&self, headers: &HeaderMap) -> Result<Value, ProviderError> {
+        let get = self.get().await?.get(self.endpoint.url.clone()).headers(headers.clone());
+        let response = get.send().await.map_err(|error| self.unreachable(error))?;
+        if response.status().is_success() {
+            self.read_json(response).await
+        } else {
+            Err(self.status_error(response).await)
+        }
+    }
+
+    /// The whole body as one JSON value.
+    pub async fn read_json(&self, response: Response) -> Result<Value, ProviderError> {
+        let body = self.read_whole(response).await?;
+        serde_json::from_str(&body).map_err(|_| {
+            let words = server_words(body.as_bytes());
+            self.broken(format!("it is no JSON but says \"{words}\""))
+        })
+    }
+
     /// The whole body of an answer that is not streamed.
     pub async fn read_whole(&self, mut response: Response) -> Result<String, ProviderError> {
         let mut body = Vec::new();
@@ -253,7 +280,7 @@ impl LazyClient {
 
     fn lacks_version(&self) -> bool {
         let path = self.endpoint.url.path();
-        path.matches('/').count() <= 2 && !path.starts_with("/v1/")
+        path.matches('/').count() <= 2 && !path.starts_with("/v1/") && !path.starts_with("/api/")
     }
 }
 

@@ -8,8 +8,12 @@
 pub mod anthropic;
 mod estimate;
 pub mod http;
+mod lines;
+mod listing;
 pub mod models;
+pub mod nobody;
 pub mod offline;
+pub mod ollama;
 pub mod openai;
 mod paced;
 pub mod prepare;
@@ -17,6 +21,8 @@ mod reading;
 pub mod retry;
 pub mod script;
 mod sse;
+mod text_calls;
+mod think;
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -59,6 +65,15 @@ pub enum ToolChoice {
     None,
     /// This one.
     Named(String),
+}
+
+/// A model that a server offers.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ListedModel {
+    /// Its name, as requests name it.
+    pub name: String,
+    /// Tokens that prompt and answer may have together, where the list says so.
+    pub context_window: Option<u64>,
 }
 
 /// One model request in the neutral form.

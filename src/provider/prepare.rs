@@ -267,7 +267,10 @@ impl<'a, 'r> Builder<'a, 'r> {
     fn first_unused(&self, candidate: impl Fn(usize) -> String) -> String {
         // Of one more candidate than there are used ids at least one is free.
         let first = self.used.len() + 1;
-        (first..).map(candidate).find(|id| !self.used.contains(id)).unwrap_or_default()
+        (first..=first + self.used.len())
+            .map(candidate)
+            .find(|id| !self.used.contains(id))
+            .unwrap_or_default()
     }
 }
 

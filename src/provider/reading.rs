@@ -4,11 +4,12 @@
 use std::collections::VecDeque;
 use std::pin::Pin;
 
+use bytes::Bytes;
 use futures_util::{Stream, StreamExt};
 use reqwest::Response;
 
 use super::http::{self, LazyClient};
-use super::{Chunk, ProviderError, sse};
+use super::{Chunk, ProviderError, lines, sse};
 
 /// From the events of one answer to chunks.
 pub trait Decoder {
@@ -66,8 +67,29 @@ pub struct Reading<D> {
 impl<D: Decoder> Reading<D> {
     /// Reads the events of `response`.
     pub fn events(response: Response, decoder: D) -> Self {
-        let events = sse::events(response.bytes_stream(), http::network_words);
-        Self::new(Box::pin(events), decoder)
+        Self::bytes(response.bytes_stream(), decoder)
+    }
+
+    /// Reads the events of a body.
+    pub fn bytes(
+        body: impl Stream<Item = Result<Bytes, reqwest::Error>> + Send + 'static,
+        decoder: D,
+    ) -> Self {
+        Self::new(Box::pin(sse::events(body, http::network_words)), decoder)
+    }
+
+    /// Reads the lines of `response`, each of them an event.
+    pub fn lines(response: Response, decoder: D) -> Self {
+        let lines = lines::lines(response.bytes_stream(), http::network_words);
+        Self::new(Box::pin(lines), decoder)
+    }
+
+    /// Reads a body that is one event as a whole, such as an answer that is no stream.
+    pub fn body(
+        body: impl Stream<Item = Result<Bytes, reqwest::Error>> + Send + 'static,
+        decoder: D,
+    ) -> Self {
+        Self::new(Box::pin(sse::whole(body, http::network_words)), decoder)
     }
 
     /// Reads an answer that came in one piece.

@@ -36,9 +36,9 @@ where
 {
     let pending = Arc::new(AtomicUsize::new(0));
     let heard = Arc::new(AtomicBool::new(false));
-    let (received, hears) = (Arc::clone(&pending), Arc::clone(&heard));
+    let (received, sign) = (Arc::clone(&pending), Arc::clone(&heard));
     let counted = body.map_err(move |error| BodyError(words(error))).and_then(move |bytes| {
-        hears.store(true, Ordering::Relaxed);
+        sign.store(true, Ordering::Relaxed);
         let sum = received.fetch_add(bytes.len(), Ordering::Relaxed) + bytes.len();
         std::future::ready(if sum > MAX_EVENT_BYTES {
             Err(BodyError(format!("one event has more than {MAX_EVENT_BYTES} bytes")))
@@ -71,6 +71,32 @@ where
                 Some(Err(error)) => return Poll::Ready(Some(Err(error.to_string()))),
                 None => return Poll::Ready(None),
             }
+        }
+    })
+}
+
+/// A body that is no stream of events, as one event at its end, and signs of life until then. An
+/// error is the last item.
+pub fn whole<E>(
+    body: impl Stream<Item = Result<Bytes, E>> + Send + 'static,
+    words: fn(E) -> String,
+) -> impl Stream<Item = Result<Event, String>> + Send
+where
+    E: Send + 'static,
+{
+    let start = Some((Box::pin(body), Vec::new()));
+    stream::unfold(start, move |state| async move {
+        let (mut body, mut bytes) = state?;
+        match body.next().await {
+            Some(Ok(more)) if bytes.len() + more.len() <= MAX_EVENT_BYTES => {
+                bytes.extend_from_slice(&more);
+                Some((Ok(Event::Alive), Some((body, bytes))))
+            }
+            Some(Ok(_)) => {
+                Some((Err(format!("the answer has more than {MAX_EVENT_BYTES} bytes")), None))
+            }
+            Some(Err(error)) => Some((Err(words(error)), None)),
+            None => Some((Ok(Event::Data(String::from_utf8_lossy(&bytes).into_owned())), None)),
         }
     })
 }

@@ -30,7 +30,7 @@ pub struct Found {
     pub switch: Option<Switch>,
 }
 
-/// Looks for somebody to answer; ends within a fraction of a second by itself.
+/// Looks for somebody to answer; ends by itself within seconds, or within 200 ms where nobody asked.
 pub type Detect = std::pin::Pin<Box<dyn Future<Output = Option<Found>> + Send>>;
 
 /// A text that the user gave a name.

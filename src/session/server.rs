@@ -4,14 +4,16 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use secrecy::SecretString;
+use secrecy::{ExposeSecret, SecretString};
 
 use super::config::{Detect, Found, Share, Switch};
 use super::setup::SetupError;
 use crate::provider::anthropic::{self, Anthropic};
 use crate::provider::http::{Endpoint, Network};
 use crate::provider::models::{Facts, Known, Thinking, Wire, catalogue};
+use crate::provider::nobody::Nobody;
 use crate::provider::offline::Offline;
+use crate::provider::ollama::{self, Ollama};
 use crate::provider::openai::{self, OpenAi};
 use crate::provider::retry::Patience;
 use crate::provider::script::Script;
@@ -21,8 +23,8 @@ use crate::settings::{ModelNumbers, ProviderChoice, Remote, Settings, Waits};
 /// How long a server on this machine may be silent where the user set nothing: it may have to load
 /// a model and to read a long prompt on a slow processor before it says anything.
 const LOCAL_WAIT: Duration = Duration::from_mins(5);
-/// How long an Ollama that nobody configured is looked for.
-const DETECT_WAIT: Duration = Duration::from_millis(200);
+/// How long an Ollama that was asked for may take to tell its models.
+const ASKED_WAIT: Duration = Duration::from_secs(3);
 
 /// All of the settings that decides who answers.
 #[derive(Debug, Clone)]
@@ -59,9 +61,10 @@ impl Plan {
             ProviderChoice::Script { path } => Arc::new(Script::load(path)?),
             ProviderChoice::Anthropic(remote) => Arc::new(self.anthropic(remote)?),
             ProviderChoice::OpenAi(remote) => Arc::new(self.openai(remote)?),
-            ProviderChoice::Ollama(remote) => {
-                return Err(ProviderError::Setup(remote.base_url.clone()).into());
-            } //TMP,
+            ProviderChoice::Ollama(remote) => match &remote.model {
+                Some(model) => Arc::new(self.ollama(remote, model)?),
+                None => Arc::new(Nobody::new(ollama::NAME, no_model(remote))),
+            },
         })
     }
 
@@ -92,15 +95,19 @@ impl Plan {
         }))
     }
 
-    /// Looks for a local Ollama, where nothing is configured.
+    /// Looks for an Ollama with a model that has tools, where nothing is configured, or an Ollama is
+    /// and no model of it.
     pub fn detect(&self) -> Option<Detect> {
-        let ProviderChoice::Detect(remote) = &self.choice else { return None };
-        let plan = Self { choice: ProviderChoice::Ollama(remote.clone()), ..self.clone() };
-        Some(Box::pin(async move {
-            let _ = (plan, DETECT_WAIT);
-            let none: Option<Found> = None;
-            none /*TMP*/
-        }))
+        let (remote, wait) = match &self.choice {
+            ProviderChoice::Detect(remote) => (remote, ollama::PROBE_LIMIT),
+            ProviderChoice::Ollama(remote) if remote.model.is_none() => (remote, ASKED_WAIT),
+            ProviderChoice::Ollama(_)
+            | ProviderChoice::Offline
+            | ProviderChoice::Script { .. }
+            | ProviderChoice::Anthropic(_)
+            | ProviderChoice::OpenAi(_) => return None,
+        };
+        Some(Box::pin(self.clone().find(remote.clone(), wait)))
     }
 
     /// The model that requests will name, and what is known of it there, corrected by the user;
@@ -173,8 +180,43 @@ impl Plan {
             api_key: key(remote),
             model,
             max_output_tokens: Some(facts.max_output_tokens),
-            //TMP
+            context_window: Some(facts.context_window),
+            prices: facts.prices,
+            profile: remote.profile.clone(),
+            headers: remote.headers.clone(),
+            api_version: remote.api_version.clone(),
+            reasoning_effort: facts.reasoning_effort,
+            temperature: known.then_some(facts.temperature),
+            forced_tools: known.then_some(facts.forced_tools),
+            network: self.network(),
         })
+    }
+
+    fn ollama(&self, remote: &Remote, model: &str) -> Result<Ollama, ProviderError> {
+        let mut headers = remote.headers.clone();
+        headers.extend(key(remote).map(|key| {
+            let value = format!("Bearer {}", key.expose_secret());
+            ("Authorization".to_owned(), SecretString::from(value))
+        }));
+        Ollama::new(ollama::Config {
+            host: remote.base_url.clone(),
+            model: model.to_owned(),
+            num_ctx_cap: self.numbers.context_window.unwrap_or(self.num_ctx_cap),
+            max_output_tokens: self.numbers.max_output_tokens,
+            prices: self.numbers.prices,
+            headers,
+            network: self.network(),
+            ..ollama::Config::default()
+        })
+    }
+
+    /// The first installed model that has tools.
+    async fn find(self, remote: Remote, wait: Duration) -> Option<Found> {
+        let found = ollama::probe(&remote.base_url, wait).await?;
+        let provider = self.ollama(&remote, &found.model).ok()?;
+        let remote = Remote { model: Some(found.model), ..remote };
+        let plan = Self { choice: ProviderChoice::Ollama(remote), ..self };
+        Some(Found { provider: Arc::new(provider), switch: plan.switch() })
     }
 
     /// A number of tokens to think with: only for models that take one, or that are not known.
@@ -186,6 +228,14 @@ impl Plan {
         };
         Some(self.thinking_budget).filter(|tokens| takes_one && *tokens > 0)
     }
+}
+
+fn no_model(remote: &Remote) -> String {
+    format!(
+        "no model with tools was found at {}: start Ollama there and install one (ollama pull \
+         qwen3), or name one with --model",
+        remote.base_url
+    )
 }
 
 /// The host that requests go to.

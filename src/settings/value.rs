@@ -67,9 +67,8 @@ impl Kind {
         match self {
             Self::Text => (!text.is_empty()).then(|| Value::Text(text.to_owned())),
             Self::Choice(words) => words.contains(&text).then(|| Value::Text(text.to_owned())),
-            Self::Whole(..) => self.of_whole(text.parse().ok()?),
             Self::Amount | Self::Dollars if text == "unlimited" => Some(Value::Unlimited),
-            Self::Amount => self.of_whole(text.parse().ok()?),
+            Self::Whole(..) | Self::Amount => self.of_whole(text.parse().ok()?),
             Self::Dollars => self.of_number(text.strip_prefix('$').unwrap_or(text).parse().ok()?),
             Self::Number(..) => self.of_number(text.parse().ok()?),
             Self::Switch => text.parse().ok().map(Value::Switch),

@@ -5,8 +5,10 @@
 
 pub mod lint;
 pub mod public_case;
+pub mod raw_server;
 pub mod spy;
 pub mod stand_in;
+pub mod strict;
 
 use std::path::Path;
 use std::sync::Arc;

@@ -19,6 +19,7 @@ const MAX_HELD_BYTES: usize = 16 * 1024 * 1024;
 const MAX_KEPT_BYTES: usize = 4 * 1024 * 1024;
 /// The word for a pause, in which the model waits for its answer to be sent back.
 pub const PAUSE: &str = "pause_turn";
+const REFUSAL: &str = "refusal";
 
 /// An answer while it comes in.
 #[derive(Debug, Default)]
@@ -214,21 +215,25 @@ impl Answer {
     /// The answer is whole: what was held back, and why the model stopped.
     fn finish(&mut self) -> Step {
         let mut step = Step { over: true, ..Step::default() };
-        let Some(stop) = self.stop.take() else {
+        let Some(reason) = self.stop.take() else {
             return self.break_off("the answer ended without a stop_reason".to_owned());
         };
         self.close_all(&mut step);
         let held = self.first_held.unwrap_or(self.blocks.len());
-        step.chunks.extend(self.blocks[held..].iter().flat_map(|placed| placed.block.whole()));
+        // The calls of an answer that was stopped by a refusal may be half of what was meant.
+        let is_refused = reason == REFUSAL;
+        let held = self.blocks[held..].iter().map(|placed| &placed.block);
+        let held = held.filter(|block| !(is_refused && block.is_call()));
+        step.chunks.extend(held.flat_map(OpenBlock::whole));
         let calls = self.blocks.iter().any(|placed| placed.block.is_call());
-        step.chunks.push(Chunk::Stop(stop_reason(stop, calls)));
+        step.chunks.push(Chunk::Stop(stop_reason(reason, calls)));
         step
     }
 
     /// The answer ends badly. Words that waited are passed on, calls are not.
     fn fail(&mut self, failure: Failure) -> Step {
         let held = self.first_held.unwrap_or(self.blocks.len());
-        let words = self.blocks[held..].iter().flat_map(|placed| placed.block.shown());
+        let words = self.blocks[held..].iter().filter_map(|placed| placed.block.shown());
         Step { chunks: words.collect(), failure: Some(failure), over: true }
     }
 }
@@ -246,7 +251,7 @@ fn stop_reason(word: String, calls: bool) -> StopReason {
         PAUSE if calls => StopReason::ToolUse,
         // In both cases the answer was cut, and its last call may be half of one.
         "max_tokens" | "model_context_window_exceeded" => StopReason::MaxTokens,
-        "refusal" => StopReason::Refusal,
+        REFUSAL => StopReason::Refusal,
         _ => StopReason::Other(word),
     }
 }

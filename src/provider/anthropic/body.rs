@@ -134,33 +134,27 @@ fn result(outcome: &Outcome<'_>) -> Value {
 /// The blocks of an answer. Thinking without a seal is left out, and so is a server tool's call
 /// or result without the other half, unless the model is about to go on with it.
 fn answered_blocks(pieces: &[Piece<'_>], goes_on: bool) -> Vec<Value> {
-    let mut blocks: Vec<Value> = Vec::with_capacity(pieces.len());
-    for piece in pieces {
-        match piece {
-            Piece::Text(text) => blocks.push(json!({ "type": "text", "text": text })),
-            Piece::Reasoning { text, signature: Some(signature) } => {
-                blocks.push(json!({ "type": "thinking", "thinking": text, "signature": signature }))
-            }
-            Piece::Reasoning { signature: None, .. } => {}
-            Piece::Redacted(data) => {
-                blocks.push(json!({ "type": "redacted_thinking", "data": data }));
-            }
-            Piece::Opaque(block) if goes_on || is_paired(block, pieces) => {
-                blocks.push((*block).clone());
-            }
-            Piece::Opaque(_) => {}
-            Piece::Call { id, name, arguments } => blocks
-                .push(json!({ "type": "tool_use", "id": id, "name": name, "input": arguments })),
-        }
+    let mut blocks: Vec<Value> =
+        pieces.iter().filter_map(|piece| answered_block(piece, pieces, goes_on)).collect();
+    // The API takes no answer that ends with thinking; only an answer that was cut does.
+    while blocks.last().is_some_and(marks::is_reasoning) {
+        blocks.pop();
     }
-    drop_trailing_reasoning(&mut blocks);
     blocks
 }
 
-/// The API takes no answer that ends with thinking; only an answer that was cut does.
-fn drop_trailing_reasoning(blocks: &mut Vec<Value>) {
-    while blocks.last().is_some_and(|block| marks::is_reasoning(block)) {
-        blocks.pop();
+fn answered_block(piece: &Piece<'_>, all: &[Piece<'_>], goes_on: bool) -> Option<Value> {
+    match piece {
+        Piece::Text(text) => Some(json!({ "type": "text", "text": text })),
+        Piece::Reasoning { text, signature } => {
+            let signature = (*signature)?;
+            Some(json!({ "type": "thinking", "thinking": text, "signature": signature }))
+        }
+        Piece::Redacted(data) => Some(json!({ "type": "redacted_thinking", "data": data })),
+        Piece::Opaque(block) => (goes_on || is_paired(block, all)).then(|| (*block).clone()),
+        Piece::Call { id, name, arguments } => {
+            Some(json!({ "type": "tool_use", "id": id, "name": name, "input": arguments }))
+        }
     }
 }
 

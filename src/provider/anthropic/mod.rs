@@ -15,7 +15,9 @@ use secrecy::{ExposeSecret, SecretString};
 
 use super::http::{self, Endpoint, LazyClient, Network};
 use super::reading::Reading;
-use super::{Chunk, ChunkStream, Identity, Provider, ProviderError, Request};
+use super::{
+    Chunk, ChunkStream, Identity, ModelsFuture, Provider, ProviderError, Request, listing,
+};
 use crate::domain::message::{AssistantMessage, Block, Message, StopReason};
 use crate::domain::usage::{Prices, Usage};
 use answer::{Answer, PAUSE};
@@ -62,6 +64,7 @@ pub struct Config {
 pub struct Anthropic {
     identity: Identity,
     wire: Arc<Wire>,
+    list: Arc<LazyClient>,
 }
 
 #[derive(Debug)]
@@ -74,7 +77,9 @@ struct Wire {
 impl Anthropic {
     /// Checks the settings. Nothing is sent or built before the first request.
     pub fn new(config: Config) -> Result<Self, ProviderError> {
-        let endpoint = Endpoint::new(without_version(&config.base_url), &["v1", "messages"])?;
+        let base = without_version(&config.base_url);
+        let endpoint = Endpoint::new(base, &["v1", "messages"])?;
+        let models = Endpoint::new(base, &["v1", "models"])?;
         let name = super::named_model(&config.model)?;
         let key = config.api_key.filter(|key| !key.expose_secret().trim().is_empty());
         let headers = headers(key.as_ref(), &config.headers)?;
@@ -89,17 +94,25 @@ impl Anthropic {
             context_window: config.context_window,
             is_language_model: true,
         };
-        let secrets = config.headers.into_iter().map(|(_, value)| value).chain(key);
-        let client = LazyClient::new(endpoint).over(config.network).hiding(secrets);
+        let own = config.headers.into_iter().map(|(_, value)| value);
+        let secrets: Vec<SecretString> = own.chain(key).collect();
+        let network = config.network;
+        let client = LazyClient::new(endpoint).over(network.clone()).hiding(secrets.clone());
+        let list = Arc::new(LazyClient::new(models).over(network).hiding(secrets));
         let thinking_budget = config.thinking_budget;
         let model = Model { provider: NAME, name, max_output_tokens, thinking_budget };
-        Ok(Self { identity, wire: Arc::new(Wire { client, headers, model }) })
+        Ok(Self { identity, wire: Arc::new(Wire { client, headers, model }), list })
     }
 }
 
 impl Provider for Anthropic {
     fn identity(&self) -> &Identity {
         &self.identity
+    }
+
+    fn models(&self) -> ModelsFuture {
+        let (list, wire) = (Arc::clone(&self.list), Arc::clone(&self.wire));
+        Box::pin(async move { listing::names(&list, &wire.headers).await })
     }
 
     fn stream(&self, request: Request) -> ChunkStream {
@@ -164,9 +177,7 @@ impl Exchange {
         };
         match reading.next(&self.wire.client).await? {
             Ok(Chunk::Usage(usage)) => Some(Ok(Chunk::Usage(self.sum(usage)))),
-            Ok(Chunk::Stop(StopReason::Other(word))) if word == PAUSE && self.goes_on() => {
-                Some(Ok(Chunk::Alive))
-            }
+            Ok(Chunk::Stop(StopReason::Other(word))) if word == PAUSE => Some(self.go_on()),
             other => Some(other),
         }
     }
@@ -181,19 +192,19 @@ impl Exchange {
         sum
     }
 
-    /// Prepares the request that sends back what was said. False if there is nothing to send, too
-    /// much, or if there were too many pauses.
-    fn goes_on(&mut self) -> bool {
-        if self.pauses == MAX_PAUSES {
-            return false;
-        }
-        let Some(said) = self.reading.as_ref().and_then(|reading| reading.decoder().said()) else {
-            return false;
+    /// Prepares the request that sends back what was said. A pause that cannot be followed by one
+    /// leaves the answer unfinished.
+    fn go_on(&mut self) -> Result<Chunk, ProviderError> {
+        let said = self.reading.as_ref().and_then(|reading| reading.decoder().said());
+        let Some(said) = said.filter(|_| self.pauses < MAX_PAUSES) else {
+            let pauses = self.pauses + 1;
+            let detail = format!("the model paused ({pauses} times) and cannot be told to go on");
+            return Err(self.wire.client.broken(detail));
         };
-        self.pauses += 1;
-        if !self.said.is_empty() {
+        if self.pauses > 0 {
             self.request.messages.pop();
         }
+        self.pauses += 1;
         self.said.extend(said);
         self.request.messages.push(Arc::new(Message::Assistant(AssistantMessage {
             blocks: self.said.clone(),
@@ -203,13 +214,10 @@ impl Exchange {
             interrupted: false,
         })));
         if let Some(now) = self.now.take() {
-            self.before = Some(self.before.map_or(now, |mut before| {
-                before += now;
-                before
-            }));
+            *self.before.get_or_insert_with(Usage::none) += now;
         }
         self.reading = None;
-        true
+        Ok(Chunk::Alive)
     }
 }
 

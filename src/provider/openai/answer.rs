@@ -1,366 +1,337 @@
 //! From the events of one answer to chunks. Pure: bytes, hosts and time are somebody else's.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
-use crate::domain::ids::CallId;
+use super::calls::Fragments;
+use super::details::Details;
+use super::failure;
+use super::profiles::{Profile, ReasoningBack};
+use super::usage;
 use crate::domain::message::{StopReason, ToolCall};
-use crate::domain::usage::Usage;
 use crate::provider::reading::{Decoder, Failure, Step};
+use crate::provider::text_calls::TextCalls;
+use crate::provider::think::ThinkTags;
 use crate::provider::{Chunk, http};
 
-/// What one answer may hold back: more is no answer but an attack on the memory.
-const MAX_CALLS: usize = 1_024;
-const MAX_ARGUMENT_BYTES: usize = 8 * 1024 * 1024;
+/// Bytes of sealed reasoning that one answer may hold back.
+const MAX_DETAIL_BYTES: usize = 8 * 1024 * 1024;
 
 /// An answer while it comes in. Calls are held back until it is whole, so that half of one can
 /// never run.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Answer {
-    calls: Vec<CallParts>,
-    argument_bytes: usize,
+    profile: &'static Profile,
+    think: ThinkTags,
+    spoken: TextCalls,
+    calls: Fragments,
+    details: Details,
     finish: Option<String>,
     refused: bool,
+    /// True once anything of an answer came: words, reasoning or a call.
+    said_something: bool,
     events: usize,
+    shape: Shape,
+    /// How the body begins, for the words about one that makes no sense.
+    opening: String,
 }
 
-#[derive(Debug, Default)]
-struct CallParts {
-    index: Option<u64>,
-    id: String,
-    name: String,
-    arguments: String,
+/// How the answer comes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Shape {
+    /// As a stream of events.
+    Events,
+    /// As one JSON value, though a stream was asked for; or as something else altogether.
+    Whole,
 }
 
-impl Decoder for Answer {
-    fn take(&mut self, data: &str) -> Step {
-        if data.trim() == "[DONE]" {
-            return self.end();
+/// How the answer ended, in the server's word.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Finish {
+    Said,
+    Cut,
+    Refused,
+    Failed,
+    Unknown,
+}
+
+impl Answer {
+    /// The answer to a request that offered tools of the names `offered`, in a body that begins
+    /// with `opening`.
+    pub fn new(
+        profile: &'static Profile,
+        offered: Vec<String>,
+        shape: Shape,
+        opening: &[u8],
+    ) -> Self {
+        Self {
+            profile,
+            think: if profile.think_tags { ThinkTags::default() } else { ThinkTags::Answer },
+            spoken: TextCalls::new(if profile.text_calls { offered } else { Vec::new() }),
+            calls: Fragments::default(),
+            details: Details::default(),
+            finish: None,
+            refused: false,
+            said_something: false,
+            events: 0,
+            shape,
+            opening: http::one_line(&String::from_utf8_lossy(opening), 60),
         }
-        let Ok(event) = serde_json::from_str::<Value>(data) else {
-            let excerpt = http::one_line(data, 80);
-            return Step::failed(format!("an event is no JSON: \"{excerpt}\""));
-        };
-        self.events += 1;
-        let mut step = Step::default();
-        if let Some(usage) = event.get("usage").and_then(usage) {
-            step.chunks.push(Chunk::Usage(usage));
-        }
-        if let Some(error) = event.get("error").filter(|error| !error.is_null()) {
-            step.failure = Some(reported(error));
-            step.over = true;
+    }
+
+    /// Takes a whole answer that came at once instead of a stream.
+    fn take_whole(&mut self, body: &str) -> Step {
+        let body = body.trim_start_matches('\u{feff}');
+        let value = serde_json::from_str::<Value>(body).unwrap_or(Value::Null);
+        let mut step = self.take_event(&value);
+        if step.over {
             return step;
         }
-        if let Some(choice) = event.get("choices").and_then(|choices| choices.get(0)) {
+        if value.pointer("/choices/0").is_none() {
+            let words = http::server_words(body.as_bytes());
+            return self.fail(format!("it is no event stream but says \"{words}\""));
+        }
+        let end = self.finish(true);
+        step.chunks.extend(end.chunks);
+        Step { chunks: step.chunks, ..end }
+    }
+
+    /// The answer is at its end; `done` says that it came to its own mark for that. Gives the
+    /// calls and the reason to stop if the answer is whole.
+    fn finish(&mut self, done: bool) -> Step {
+        let finish = match self.finish.take() {
+            Some(finish) => finish,
+            None if done && self.said_something => "stop".to_owned(),
+            None if self.events == 0 || done => return self.fail(self.nothing()),
+            None => {
+                let detail = "the stream ended before the answer was whole (no finish_reason)";
+                return self.fail(detail.to_owned());
+            }
+        };
+        let kind = Finish::of(&finish);
+        if kind == Finish::Failed {
+            let word = http::one_line(&finish, 40);
+            return self.fail(format!("the server gave up in the middle (finish_reason {word})"));
+        }
+        self.whole(finish, kind)
+    }
+
+    fn nothing(&self) -> String {
+        let begins = match self.opening.as_str() {
+            _ if self.events > 0 => String::new(),
+            "" => String::new(),
+            opening => format!(" (it begins \"{opening}\")"),
+        };
+        format!("it has no content at all{begins}; is this a chat-completions server?")
+    }
+
+    /// The answer ends here, badly; the words that were held back are not lost.
+    fn fail(&mut self, detail: String) -> Step {
+        self.fail_with(Failure { status: None, detail })
+    }
+
+    fn fail_with(&mut self, failure: Failure) -> Step {
+        let mut chunks = Vec::new();
+        self.release(false, &mut chunks);
+        Step { chunks, failure: Some(failure), over: true }
+    }
+
+    fn whole(&mut self, finish: String, kind: Finish) -> Step {
+        let mut chunks = Vec::new();
+        let counts = self.calls.is_empty() && matches!(kind, Finish::Said | Finish::Unknown);
+        let spoken = self.release(counts, &mut chunks);
+        if let Some(entries) = std::mem::take(&mut self.details).finish() {
+            chunks.push(Chunk::Opaque(json!({ "reasoning_details": entries })));
+        }
+        let native = std::mem::take(&mut self.calls).finish(kind == Finish::Cut);
+        if self.profile.call_extras && native.extras.iter().any(|extra| !extra.is_null()) {
+            chunks.push(Chunk::Opaque(json!({ "extra_content": native.extras })));
+        }
+        let calls: Vec<Chunk> =
+            native.calls.into_iter().chain(spoken).map(Chunk::ToolCall).collect();
+        let stop = self.stop_reason(finish, kind, !calls.is_empty());
+        chunks.extend(calls);
+        chunks.push(Chunk::Stop(stop));
+        Step { chunks, failure: None, over: true }
+    }
+
+    fn stop_reason(&self, word: String, kind: Finish, calls: bool) -> StopReason {
+        match kind {
+            _ if self.refused => StopReason::Refusal,
+            Finish::Said if calls => StopReason::ToolUse,
+            Finish::Said => StopReason::EndTurn,
+            Finish::Cut => StopReason::MaxTokens,
+            Finish::Refused => StopReason::Refusal,
+            Finish::Failed | Finish::Unknown => StopReason::Other(word),
+        }
+    }
+
+    /// Gives what was held back of the text; the calls in it only if they count.
+    fn release(&mut self, counts: bool, chunks: &mut Vec<Chunk>) -> Vec<ToolCall> {
+        let apart = std::mem::replace(&mut self.think, ThinkTags::Answer).finish();
+        push(chunks, Chunk::Reasoning, apart.reasoning);
+        let mut open = std::mem::replace(&mut self.spoken, TextCalls::new(Vec::new()));
+        push(chunks, Chunk::Text, open.push(&apart.text));
+        let spoken = open.finish(counts);
+        push(chunks, Chunk::Text, spoken.text);
+        spoken.calls
+    }
+
+    fn take_event(&mut self, event: &Value) -> Step {
+        let mut step = Step::default();
+        step.chunks.extend(usage::told(event).map(Chunk::Usage));
+        if let Some(choice) = event.pointer("/choices/0") {
             self.take_choice(choice, &mut step.chunks);
         }
-        if self.calls.len() > MAX_CALLS || self.argument_bytes > MAX_ARGUMENT_BYTES {
-            return Step::failed("it asks for more tool calls than can be held");
+        let failure = failure::reported(event).or_else(|| self.too_much());
+        if let Some(failure) = failure {
+            let end = self.fail_with(failure);
+            step.chunks.extend(end.chunks);
+            return Step { chunks: step.chunks, ..end };
         }
         step
     }
 
-    /// The stream is at its end: the calls and the reason to stop, if the answer is whole.
-    fn end(&mut self) -> Step {
-        let Some(finish) = self.finish.take() else {
-            return Step::failed(match self.events {
-                0 => "it has no content at all; is this a chat-completions server?",
-                _ => "the stream ended before the answer was whole (no finish_reason)",
-            });
+    fn too_much(&self) -> Option<Failure> {
+        let what = if self.calls.is_too_much() {
+            "tool calls"
+        } else if self.details.bytes() > MAX_DETAIL_BYTES {
+            "sealed reasoning"
+        } else {
+            return None;
         };
-        let calls = std::mem::take(&mut self.calls);
-        let stop = stop_reason(finish, self.refused, !calls.is_empty());
-        let calls = calls.into_iter().map(|call| Chunk::ToolCall(call.whole()));
-        Step { chunks: calls.chain([Chunk::Stop(stop)]).collect(), failure: None, over: true }
+        let detail = format!("it holds more {what} than can be kept");
+        Some(Failure { status: None, detail })
     }
-}
 
-impl Answer {
     fn take_choice(&mut self, choice: &Value, chunks: &mut Vec<Chunk>) {
-        if let Some(delta) = choice.get("delta") {
-            let reasoning = ["reasoning_content", "reasoning"].map(|key| text(delta.get(key)));
-            let reasoning = reasoning.into_iter().find(|text| !text.is_empty());
-            chunks.extend(reasoning.map(Chunk::Reasoning));
-            let words = text(delta.get("content"));
-            let refusal = text(delta.get("refusal"));
-            self.refused |= !refusal.is_empty();
-            let words = [words, refusal].into_iter().filter(|text| !text.is_empty());
-            chunks.extend(words.map(Chunk::Text));
-            let parts =
-                delta.get("tool_calls").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
-            for (place, part) in parts.iter().enumerate() {
-                self.take_call(part, (parts.len() > 1).then_some(place));
-            }
+        let whole = choice.get("message").filter(|_| !self.said_something);
+        match choice.get("delta").filter(|delta| delta.is_object()).or(whole) {
+            Some(delta) => self.take_delta(delta, chunks),
+            None => {}
         }
-        if let Some(reason) = choice.get("finish_reason").and_then(Value::as_str)
-            && !reason.is_empty()
-        {
+        let finish = choice.get("finish_reason").and_then(Value::as_str);
+        if let Some(reason) = finish.filter(|reason| !reason.is_empty()) {
             self.finish = Some(reason.to_owned());
         }
     }
 
-    /// Takes a fragment. `place` is its place among several that came at once.
-    fn take_call(&mut self, part: &Value, place: Option<usize>) {
-        let index = part.get("index").and_then(Value::as_u64);
-        let id = part.get("id").and_then(Value::as_str).unwrap_or("");
-        let function = part.get("function").unwrap_or(&Value::Null);
-        let name = function.get("name").and_then(Value::as_str).unwrap_or("");
-        let is_bare = index.is_none() && id.is_empty() && name.is_empty();
-        let position = match place.filter(|place| is_bare && *place < self.calls.len()) {
-            Some(place) => Some(place),
-            None => self.calls.iter().rposition(|call| call.continues(index, id, name)),
-        };
-        let position = position.unwrap_or_else(|| {
-            self.calls.push(CallParts { index, ..CallParts::default() });
-            self.calls.len() - 1
-        });
-        let call = &mut self.calls[position];
-        if call.id.is_empty() {
-            id.clone_into(&mut call.id);
+    fn take_delta(&mut self, delta: &Value, chunks: &mut Vec<Chunk>) {
+        let details = list(delta.get("reasoning_details"));
+        let plain = ["reasoning_content", "reasoning"].map(|key| words(delta.get(key)));
+        let mut reasoning = plain.into_iter().find(|text| !text.is_empty()).unwrap_or_default();
+        if reasoning.is_empty() {
+            reasoning = Details::words(details);
         }
-        if call.name.is_empty() {
-            name.clone_into(&mut call.name);
+        self.said_something |= !reasoning.is_empty() || !details.is_empty();
+        push(chunks, Chunk::Reasoning, reasoning);
+        if self.profile.reasoning == ReasoningBack::Details {
+            self.details.take(details);
         }
-        match function.get("arguments") {
-            Some(Value::String(text)) => {
-                self.argument_bytes += text.len();
-                call.arguments.push_str(text);
+        self.take_content(delta.get("content"), chunks);
+        let refusal = words(delta.get("refusal"));
+        self.refused |= !refusal.is_empty();
+        self.said_something |= !refusal.is_empty();
+        push(chunks, Chunk::Text, refusal);
+        let calls = list(delta.get("tool_calls"));
+        self.said_something |= !calls.is_empty();
+        self.calls.take(calls);
+    }
+
+    /// Content is text, or a list of parts of which some are reasoning.
+    fn take_content(&mut self, content: Option<&Value>, chunks: &mut Vec<Chunk>) {
+        match content {
+            Some(Value::String(text)) => self.take_text(text, chunks),
+            Some(Value::Array(parts)) => {
+                for part in parts {
+                    let thinking = words(part.get("thinking"));
+                    self.said_something |= !thinking.is_empty();
+                    push(chunks, Chunk::Reasoning, thinking);
+                    self.take_text(&words(part.get("text")), chunks);
+                }
             }
-            Some(whole @ Value::Object(_)) => call.arguments = whole.to_string(),
-            Some(Value::Null | Value::Bool(_) | Value::Number(_) | Value::Array(_)) | None => {}
+            Some(Value::Null | Value::Bool(_) | Value::Number(_) | Value::Object(_)) | None => {}
+        }
+    }
+
+    fn take_text(&mut self, text: &str, chunks: &mut Vec<Chunk>) {
+        if text.is_empty() {
+            return;
+        }
+        self.said_something = true;
+        let apart = self.think.push(text);
+        push(chunks, Chunk::Reasoning, apart.reasoning);
+        push(chunks, Chunk::Text, self.spoken.push(&apart.text));
+    }
+}
+
+impl Decoder for Answer {
+    fn take(&mut self, data: &str) -> Step {
+        self.events += 1;
+        if self.shape == Shape::Whole {
+            return self.take_whole(data);
+        }
+        if data.trim() == "[DONE]" {
+            self.events -= 1;
+            return self.finish(true);
+        }
+        match serde_json::from_str::<Value>(data) {
+            Ok(event) => self.take_event(&event),
+            Err(_) => {
+                let excerpt = http::one_line(data, 80);
+                self.fail(format!("an event is no JSON: \"{excerpt}\""))
+            }
+        }
+    }
+
+    fn end(&mut self) -> Step {
+        self.finish(false)
+    }
+
+    fn break_off(&mut self, detail: String) -> Step {
+        self.fail(detail)
+    }
+}
+
+impl Finish {
+    fn of(word: &str) -> Self {
+        match word.to_ascii_lowercase().as_str() {
+            "stop" | "end_turn" | "eos" | "eos_token" | "stop_sequence" | "tool_calls"
+            | "tool_use" | "function_call" => Self::Said,
+            "length"
+            | "max_tokens"
+            | "model_length"
+            | "max_output_tokens"
+            | "model_context_window_exceeded" => Self::Cut,
+            "content_filter" | "refusal" | "safety" | "sensitive" => Self::Refused,
+            "error" | "network_error" | "insufficient_system_resource" | "abort" => Self::Failed,
+            _ => Self::Unknown,
         }
     }
 }
 
-impl CallParts {
-    /// True if a fragment with this index, id and name belongs to this call. Servers leave out the
-    /// index, or all but the first id, or send one index for two calls.
-    fn continues(&self, index: Option<u64>, id: &str, name: &str) -> bool {
-        let same_place = index.is_none() || self.index.is_none() || index == self.index;
-        let same_id = id.is_empty() || self.id.is_empty() || id == self.id;
-        let begins = !name.is_empty() && !self.name.is_empty() && index.is_none() && id.is_empty();
-        same_place && same_id && !begins
-    }
-
-    fn whole(self) -> ToolCall {
-        ToolCall::parse(CallId(self.id), self.name, &self.arguments)
+fn push(chunks: &mut Vec<Chunk>, kind: fn(String) -> Chunk, text: String) {
+    if !text.is_empty() {
+        chunks.push(kind(text));
     }
 }
 
-fn stop_reason(word: String, refused: bool, calls: bool) -> StopReason {
-    match word.as_str() {
-        _ if refused => StopReason::Refusal,
-        "stop" if calls => StopReason::ToolUse,
-        "stop" => StopReason::EndTurn,
-        "tool_calls" | "function_call" => StopReason::ToolUse,
-        "length" => StopReason::MaxTokens,
-        "content_filter" => StopReason::Refusal,
-        _ => StopReason::Other(word),
-    }
+fn list(value: Option<&Value>) -> &[Value] {
+    value.and_then(Value::as_array).map_or(&[], Vec::as_slice)
 }
 
-/// Text as a string or as a list of parts.
-fn text(value: Option<&Value>) -> String {
+/// Words as a string or as a list of parts with a `text` each.
+fn words(value: Option<&Value>) -> String {
     match value {
         Some(Value::String(text)) => text.clone(),
-        Some(Value::Array(parts)) => parts.iter().map(|part| text(part.get("text"))).collect(),
+        Some(Value::Array(parts)) => {
+            parts.iter().filter_map(|part| part.get("text").and_then(Value::as_str)).collect()
+        }
         Some(Value::Null | Value::Bool(_) | Value::Number(_) | Value::Object(_)) | None => {
             String::new()
         }
     }
 }
 
-fn usage(value: &Value) -> Option<Usage> {
-    let count = |pointer: &str| value.pointer(pointer).and_then(Value::as_u64);
-    Some(Usage {
-        input_tokens: count("/prompt_tokens")?,
-        output_tokens: count("/completion_tokens").unwrap_or(0),
-        cache_read_tokens: count("/prompt_tokens_details/cached_tokens").unwrap_or(0),
-        reasoning_tokens: count("/completion_tokens_details/reasoning_tokens").unwrap_or(0),
-        ..Usage::default()
-    })
-}
-
-fn reported(error: &Value) -> Failure {
-    let status =
-        ["code", "status_code", "status"].map(|key| error.get(key).and_then(Value::as_u64));
-    let status = status.into_iter().flatten().find(|status| (400..600).contains(status));
-    let words = http::json_words(error).unwrap_or_else(|| http::one_line(&error.to_string(), 300));
-    Failure {
-        status: status.and_then(|status| u16::try_from(status).ok()),
-        detail: format!("the server reported an error in its stream: {words}"),
-    }
-}
-
 #[cfg(test)]
-mod tests {
-    use serde_json::json;
-
-    use super::*;
-
-    fn read(events: &[Value]) -> Step {
-        let mut answer = Answer::default();
-        let mut all = Step::default();
-        for event in events {
-            let step = answer.take(&event.to_string());
-            all.chunks.extend(step.chunks);
-            if step.over {
-                return Step { chunks: all.chunks, ..step };
-            }
-        }
-        let end = answer.end();
-        all.chunks.extend(end.chunks);
-        Step { chunks: all.chunks, ..end }
-    }
-
-    fn delta(delta: &Value) -> Value {
-        json!({"choices": [{"index": 0, "delta": delta, "finish_reason": null}]})
-    }
-
-    fn finish(reason: &str) -> Value {
-        json!({"choices": [{"index": 0, "delta": {}, "finish_reason": reason}]})
-    }
-
-    fn call(id: &str, name: &str, arguments: Value) -> Chunk {
-        Chunk::ToolCall(ToolCall { call: CallId::from(id), name: name.to_owned(), arguments })
-    }
-
-    fn part(fields: &Value) -> Value {
-        delta(&json!({"tool_calls": [fields]}))
-    }
-
-    #[test]
-    fn fragments_come_together_by_index_with_or_without_ids() {
-        let step = read(&[
-            part(&json!({"index": 0, "id": "a", "function": {"name": "x", "arguments": ""}})),
-            part(&json!({"index": 1, "id": "b", "function": {"name": "y", "arguments": "{\"k\""}})),
-            part(&json!({"index": 0, "function": {"arguments": "{}"}})),
-            part(&json!({"index": 1, "id": "", "function": {"name": "", "arguments": ":1}"}})),
-            finish("tool_calls"),
-        ]);
-        let calls = [call("a", "x", json!({})), call("b", "y", json!({"k": 1}))];
-        assert_eq!(step.chunks[..2], calls);
-        assert_eq!(step.chunks[2..], [Chunk::Stop(StopReason::ToolUse)]);
-    }
-
-    #[test]
-    fn calls_without_index_are_told_apart_by_id_or_else_by_name() {
-        let by_id = read(&[
-            part(&json!({"id": "a", "function": {"name": "x", "arguments": "{"}})),
-            part(&json!({"function": {"arguments": "}"}})),
-            part(&json!({"id": "b", "function": {"name": "x", "arguments": {"k": 2}}})),
-            finish("stop"),
-        ]);
-        assert_eq!(by_id.chunks[..2], [call("a", "x", json!({})), call("b", "x", json!({"k": 2}))]);
-        let by_name = read(&[
-            part(&json!({"function": {"name": "x", "arguments": "{}"}})),
-            part(&json!({"function": {"name": "y", "arguments": ""}})),
-            finish("tool_calls"),
-        ]);
-        assert_eq!(by_name.chunks[..2], [call("", "x", json!({})), call("", "y", json!({}))]);
-    }
-
-    #[test]
-    fn bare_fragments_that_come_at_once_belong_to_the_calls_in_their_order() {
-        let begin = |id: &str| json!({"id": id, "function": {"name": "x", "arguments": "{\"k\":"}});
-        let end = |value: &str| json!({"function": {"arguments": value}});
-        let step = read(&[
-            delta(&json!({"tool_calls": [begin("a"), begin("b")]})),
-            delta(&json!({"tool_calls": [end("1}"), end("2}")]})),
-            finish("tool_calls"),
-        ]);
-        let calls = [call("a", "x", json!({"k": 1})), call("b", "x", json!({"k": 2}))];
-        assert_eq!(step.chunks[..2], calls);
-    }
-
-    #[test]
-    fn one_index_with_two_ids_is_two_calls() {
-        let step = read(&[
-            part(&json!({"index": 0, "id": "a", "function": {"name": "x", "arguments": "{}"}})),
-            part(&json!({"index": 0, "id": "b", "function": {"name": "x", "arguments": "{}"}})),
-            finish("tool_calls"),
-        ]);
-        assert_eq!(step.chunks[..2], [call("a", "x", json!({})), call("b", "x", json!({}))]);
-    }
-
-    #[test]
-    fn endless_calls_are_refused() {
-        let event = |id: usize| part(&json!({"id": id.to_string(), "function": {"name": "x"}}));
-        let events: Vec<Value> = (0..=MAX_CALLS).map(event).collect();
-        let step = read(&events);
-        assert!(step.failure.is_some_and(|failure| failure.detail.contains("more tool calls")));
-    }
-
-    #[test]
-    fn a_cut_stream_gives_its_text_and_no_call() {
-        let step = read(&[
-            delta(&json!({"content": "I will"})),
-            part(&json!({"index": 0, "id": "a", "function": {"name": "x", "arguments": "{}"}})),
-        ]);
-        assert_eq!(step.chunks, [Chunk::Text("I will".to_owned())]);
-        assert!(step.failure.is_some());
-    }
-
-    #[test]
-    fn a_call_cut_by_the_output_limit_keeps_its_text_for_the_refusal() {
-        let step = read(&[
-            part(&json!({"index": 0, "id": "a", "function": {"name": "x", "arguments": "{\"k"}})),
-            finish("length"),
-        ]);
-        assert_eq!(
-            step.chunks,
-            [call("a", "x", json!("{\"k")), Chunk::Stop(StopReason::MaxTokens)]
-        );
-    }
-
-    #[test]
-    fn reasoning_refusals_parts_and_usage_are_read() {
-        let step = read(&[
-            json!({"choices": [], "usage": null}),
-            delta(&json!({"reasoning_content": "hm", "reasoning": "hm", "content": null})),
-            delta(&json!({"content": [{"type": "text", "text": "par"}, {"text": "ts"}]})),
-            delta(&json!({"refusal": "no"})),
-            finish("stop"),
-            json!({"choices": [], "usage": {"prompt_tokens": 10, "completion_tokens": 5,
-                "prompt_tokens_details": {"cached_tokens": 4},
-                "completion_tokens_details": {"reasoning_tokens": 3}}}),
-        ]);
-        let usage = Usage {
-            input_tokens: 10,
-            output_tokens: 5,
-            cache_read_tokens: 4,
-            reasoning_tokens: 3,
-            ..Usage::default()
-        };
-        let expected = [
-            Chunk::Reasoning("hm".to_owned()),
-            Chunk::Text("parts".to_owned()),
-            Chunk::Text("no".to_owned()),
-            Chunk::Usage(usage),
-            Chunk::Stop(StopReason::Refusal),
-        ];
-        assert_eq!(step.chunks, expected);
-    }
-
-    #[test]
-    fn an_error_in_the_stream_keeps_its_status_and_the_usage_before_it() {
-        let step = read(&[json!({
-            "error": {"code": 429, "message": "slow\ndown"}, "choices": [],
-            "usage": {"prompt_tokens": 1}
-        })]);
-        let failure = step.failure.map(|failure| (failure.status, failure.detail));
-        let words = "the server reported an error in its stream: slow down";
-        assert_eq!(failure, Some((Some(429), words.to_owned())));
-        assert!(matches!(step.chunks.as_slice(), [Chunk::Usage(_)]));
-        let plain = read(&[json!({"error": {"message": "tool", "code": "tool_use_failed"}})]);
-        assert_eq!(plain.failure.and_then(|failure| failure.status), None);
-    }
-
-    #[test]
-    fn events_that_are_no_json_or_of_a_strange_shape_never_panic() {
-        let mut answer = Answer::default();
-        for data in ["1", "null", "[]", "{\"choices\":{}}", "{\"choices\":[{\"delta\":[1]}]}"] {
-            assert!(!answer.take(data).over, "{data}");
-        }
-        assert!(answer.take("{\"choices\":[{\"de").failure.is_some());
-    }
-}
+#[path = "answer_tests.rs"]
+mod tests;

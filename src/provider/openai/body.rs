@@ -1,71 +1,176 @@
 //! From a neutral request to a chat-completions body. Pure; the order of keys and messages is
 //! fixed, so that a server's prompt cache finds the same prefix again.
 
+use std::collections::VecDeque;
+
 use serde_json::{Map, Value, json};
 
-use crate::domain::message::{AssistantMessage, Message, ToolCall, ToolResult, ToolSchema};
+use super::NAME;
+use super::profiles::{CallIds, ChoiceForms, Profile, ReasoningBack};
+use crate::domain::history::NO_TEXT;
+use crate::domain::message::ToolSchema;
+use crate::provider::prepare::{self, Asked, IdForm, Outcome, Piece, Reader, Turn};
 use crate::provider::{Request, ToolChoice};
 
+/// Characters of a call's id where nothing shorter is asked for.
+const LONGEST_ID: usize = 40;
+/// What stands between results and a user's words for servers that refuse these in a row.
+const BETWEEN: &str = "(going on)";
+
+/// Whom a body is for.
+#[derive(Debug)]
+pub struct Target {
+    /// The model's name.
+    pub model: String,
+    /// The server's dialect.
+    pub profile: &'static Profile,
+    /// Output tokens that it allows.
+    pub max_output_tokens: u64,
+    /// What has to be sent as `reasoning_effort` beside tools.
+    pub reasoning_effort: Option<String>,
+    /// Whether it takes a temperature; by its name if absent.
+    pub takes_temperature: Option<bool>,
+    /// Whether it takes a request that names the tool to call.
+    pub takes_forced_tools: bool,
+}
+
 /// The body of one request.
-pub fn build(model: &str, request: &Request) -> Value {
+pub fn build(target: &Target, request: &Request) -> Value {
+    let Target { model, profile, .. } = target;
     let mut body = Map::new();
-    body.insert("model".to_owned(), model.into());
-    body.insert("messages".to_owned(), messages(request));
+    let mut set = |key: &str, value: Value| body.insert(key.to_owned(), value);
+    set("model", model.as_str().into());
+    set("messages", messages(target, request));
     if !request.tools.is_empty() {
-        body.insert("tools".to_owned(), request.tools.iter().map(tool).collect());
-        body.insert("tool_choice".to_owned(), tool_choice(&request.tool_choice));
+        set("tools", request.tools.iter().map(tool).collect());
+        if let Some(choice) = tool_choice(target, request) {
+            set("tool_choice", choice);
+        }
+        if let Some(effort) = &target.reasoning_effort {
+            set("reasoning_effort", effort.as_str().into());
+        }
     }
-    body.insert("max_tokens".to_owned(), request.max_tokens.into());
-    if let Some(temperature) = request.temperature {
-        body.insert("temperature".to_owned(), temperature.into());
+    set(profile.limit_field(model), request.max_tokens.min(target.max_output_tokens).into());
+    let takes = target.takes_temperature.unwrap_or(!profile.is_reasoning_model(model));
+    if let Some(temperature) = request.temperature.filter(|_| takes) {
+        set("temperature", temperature.into());
     }
-    body.insert("stream".to_owned(), true.into());
-    body.insert("stream_options".to_owned(), json!({ "include_usage": true }));
+    for (key, value) in profile.switches {
+        // Servers refuse what is said about tools where there are none.
+        if !request.tools.is_empty() || !key.contains("tool") {
+            set(key, (*value).into());
+        }
+    }
+    set("stream", true.into());
+    if profile.stream_options {
+        set("stream_options", json!({ "include_usage": true }));
+    }
     Value::Object(body)
 }
 
-fn messages(request: &Request) -> Value {
-    let mut messages = Vec::with_capacity(request.messages.len() + 1);
+fn messages(target: &Target, request: &Request) -> Value {
+    let ids = match target.profile.call_ids {
+        CallIds::Short => IdForm::Word { longest: LONGEST_ID },
+        CallIds::NineAlphanumeric => IdForm::Nine,
+    };
+    let reader = Reader { provider: NAME, model: &target.model, ids };
+    let turns = prepare::turns(&request.messages, &reader);
+    let mut messages = Vec::with_capacity(turns.len() + 1);
     if !request.system.trim().is_empty() {
-        messages.push(json!({ "role": "system", "content": &*request.system }));
+        let reasons = target.profile.is_reasoning_model(&target.model);
+        let is_developer = target.profile.developer_role && reasons;
+        let role = if is_developer { "developer" } else { "system" };
+        messages.push(json!({ "role": role, "content": &*request.system }));
     }
-    for message in &request.messages {
-        match &**message {
-            Message::User { text } => messages.push(json!({ "role": "user", "content": text })),
-            Message::Assistant(answer) => messages.push(assistant(answer)),
-            Message::Results { results } => messages.extend(results.iter().map(result)),
+    for turn in &turns {
+        match turn {
+            Turn::Asked(asked) => messages.extend(told(target.profile, asked)),
+            Turn::Answered(pieces) => messages.push(assistant(target.profile.reasoning, pieces)),
         }
     }
     Value::Array(messages)
 }
 
-fn assistant(answer: &AssistantMessage) -> Value {
-    let text = answer.text();
-    let calls: Vec<Value> = answer.tool_calls().map(call).collect();
+fn told<'a>(profile: &Profile, asked: &'a Asked<'_>) -> impl Iterator<Item = Value> + use<'a> {
+    let user = (!asked.texts.is_empty())
+        .then(|| json!({ "role": "user", "content": asked.texts.join("\n\n") }));
+    let in_a_row = user.is_some() && !asked.results.is_empty();
+    let between = (in_a_row && !profile.user_after_results)
+        .then(|| json!({ "role": "assistant", "content": BETWEEN }));
+    asked.results.iter().map(result).chain(between).chain(user)
+}
+
+fn assistant(back: ReasoningBack, pieces: &[Piece<'_>]) -> Value {
+    let mut said = Said::default();
+    pieces.iter().for_each(|piece| said.take(piece));
+    let Said { mut text, reasoning, details, calls, .. } = said;
+    if back == ReasoningBack::Tags && !reasoning.is_empty() {
+        text = format!("<think>{reasoning}</think>\n\n{text}");
+    }
     let content = match (text.trim().is_empty(), calls.is_empty()) {
         (false, _) => Value::String(text),
         (true, false) => Value::Null,
-        // A message of reasoning alone: servers refuse one with neither content nor calls.
-        (true, true) => "(no text)".into(),
+        // Servers refuse a message with neither content nor calls.
+        (true, true) => NO_TEXT.into(),
     };
     let mut message = json!({ "role": "assistant", "content": content });
+    match back {
+        ReasoningBack::Text if reasoning.is_empty() => {}
+        ReasoningBack::TextRequired if reasoning.is_empty() && calls.is_empty() => {}
+        ReasoningBack::Text | ReasoningBack::TextRequired => {
+            message["reasoning_content"] = reasoning.into();
+        }
+        ReasoningBack::Details if details.is_some() => {
+            message["reasoning_details"] = details.cloned().unwrap_or_default();
+        }
+        ReasoningBack::Details | ReasoningBack::Tags | ReasoningBack::Never => {}
+    }
     if !calls.is_empty() {
         message["tool_calls"] = Value::Array(calls);
     }
     message
 }
 
-fn call(call: &ToolCall) -> Value {
-    let arguments = call.arguments_object().to_string();
-    json!({
-        "id": call.call.as_str(),
-        "type": "function",
-        "function": { "name": call.name, "arguments": arguments },
-    })
+/// The parts of one answer.
+#[derive(Default)]
+struct Said<'a> {
+    text: String,
+    reasoning: String,
+    details: Option<&'a Value>,
+    /// What has to go back with the calls that follow.
+    extras: VecDeque<&'a Value>,
+    calls: Vec<Value>,
 }
 
-fn result(result: &ToolResult) -> Value {
-    json!({ "role": "tool", "tool_call_id": result.call.as_str(), "content": result.output })
+impl<'a> Said<'a> {
+    fn take(&mut self, piece: &'a Piece<'_>) {
+        match piece {
+            Piece::Text(text) => self.text.push_str(text),
+            Piece::Reasoning { text, .. } => self.reasoning.push_str(text),
+            Piece::Redacted(_) => {}
+            Piece::Opaque(data) => {
+                self.details = data.get("reasoning_details").or(self.details);
+                if let Some(extras) = data.get("extra_content").and_then(Value::as_array) {
+                    self.extras = extras.iter().collect();
+                }
+            }
+            Piece::Call { id, name, arguments } => {
+                let mut call = json!({
+                    "id": id,
+                    "type": "function",
+                    "function": { "name": name, "arguments": arguments.to_string() },
+                });
+                if let Some(extra) = self.extras.pop_front().filter(|extra| !extra.is_null()) {
+                    call["extra_content"] = extra.clone();
+                }
+                self.calls.push(call);
+            }
+        }
+    }
+}
+
+fn result(result: &Outcome<'_>) -> Value {
+    json!({ "role": "tool", "tool_call_id": result.id, "content": result.output })
 }
 
 fn tool(schema: &ToolSchema) -> Value {
@@ -79,116 +184,24 @@ fn tool(schema: &ToolSchema) -> Value {
     })
 }
 
-fn tool_choice(choice: &ToolChoice) -> Value {
-    match choice {
-        ToolChoice::Auto => "auto".into(),
-        ToolChoice::None => "none".into(),
-        ToolChoice::Named(name) => json!({ "type": "function", "function": { "name": name } }),
-    }
+fn tool_choice(target: &Target, request: &Request) -> Option<Value> {
+    let forms = match target.profile.tool_choice {
+        ChoiceForms::All | ChoiceForms::Words if !target.takes_forced_tools => {
+            ChoiceForms::AutoOrNone
+        }
+        forms => forms,
+    };
+    Some(match (&request.tool_choice, forms) {
+        (_, ChoiceForms::Absent) => return None,
+        (ToolChoice::None, _) => "none".into(),
+        (ToolChoice::Auto, _) | (ToolChoice::Named(_), ChoiceForms::AutoOrNone) => "auto".into(),
+        (ToolChoice::Named(_), ChoiceForms::Words) => "required".into(),
+        (ToolChoice::Named(name), ChoiceForms::All) => {
+            json!({ "type": "function", "function": { "name": name } })
+        }
+    })
 }
 
 #[cfg(test)]
-mod tests {
-    use std::sync::Arc;
-
-    use super::*;
-    use crate::domain::ids::{CallId, RunId};
-    use crate::domain::message::Block;
-
-    fn request(messages: Vec<Message>) -> Request {
-        Request {
-            run: RunId::parent(1),
-            depth: 0,
-            system: "be brief".into(),
-            tools: [].into(),
-            tool_choice: ToolChoice::Auto,
-            messages: messages.into_iter().map(Arc::new).collect(),
-            max_tokens: 100,
-            temperature: None,
-        }
-    }
-
-    fn answer(blocks: Vec<Block>) -> Message {
-        let (provider, model) = ("openai".to_owned(), "m".to_owned());
-        Message::Assistant(AssistantMessage {
-            blocks,
-            provider,
-            model,
-            stop_reason: None,
-            interrupted: false,
-        })
-    }
-
-    #[test]
-    fn a_conversation_becomes_messages_with_one_tool_message_a_result() {
-        let text = |text: &str| Block::Text { text: text.to_owned() };
-        let thought = Block::Reasoning { text: "hm".to_owned(), signature: None };
-        let call = |id: &str, arguments: &str| {
-            Block::ToolCall(ToolCall::parse(CallId::from(id), "search", arguments))
-        };
-        let result = |id: &str| ToolResult {
-            call: CallId::from(id),
-            name: "search".to_owned(),
-            ok: true,
-            output: format!("found {id}"),
-        };
-        let body = build(
-            "m",
-            &request(vec![
-                Message::User { text: "go".to_owned() },
-                answer(vec![thought.clone(), call("a", "{\"pattern\":\"x\"}"), call("b", "{\"pa")]),
-                Message::Results { results: vec![result("a"), result("b")] },
-                answer(vec![thought.clone(), text("do"), text("ne")]),
-                Message::User { text: "more".to_owned() },
-                answer(vec![thought]),
-            ]),
-        );
-        let call = |id: &str, arguments: &str| {
-            json!({"id": id, "type": "function",
-                "function": {"name": "search", "arguments": arguments}})
-        };
-        let expected = json!({
-            "model": "m",
-            "messages": [
-                {"role": "system", "content": "be brief"},
-                {"role": "user", "content": "go"},
-                {"role": "assistant", "content": null, "tool_calls": [
-                    call("a", "{\"pattern\":\"x\"}"), call("b", "{\"_raw\":\"{\\\"pa\"}")
-                ]},
-                {"role": "tool", "tool_call_id": "a", "content": "found a"},
-                {"role": "tool", "tool_call_id": "b", "content": "found b"},
-                {"role": "assistant", "content": "done"},
-                {"role": "user", "content": "more"},
-                {"role": "assistant", "content": "(no text)"}
-            ],
-            "max_tokens": 100,
-            "stream": true,
-            "stream_options": {"include_usage": true}
-        });
-        assert_eq!(body, expected);
-    }
-
-    #[test]
-    fn tools_stay_defined_whatever_the_choice() {
-        let schema = ToolSchema {
-            name: "task".to_owned(),
-            description: "delegates".to_owned(),
-            parameters: json!({"type": "object"}),
-        };
-        let named = json!({"type": "function", "function": {"name": "task"}});
-        for (choice, written) in [
-            (ToolChoice::Auto, json!("auto")),
-            (ToolChoice::None, json!("none")),
-            (ToolChoice::Named("task".to_owned()), named),
-        ] {
-            let mut request = request(Vec::new());
-            request.tools = [schema.clone()].into();
-            request.tool_choice = choice;
-            request.temperature = Some(0.5);
-            let body = build("m", &request);
-            assert_eq!(body["tool_choice"], written);
-            assert_eq!(body["tools"][0]["function"]["name"], "task");
-            assert_eq!(body["temperature"], 0.5);
-        }
-    }
-}
+#[path = "body_tests.rs"]
+mod tests;
