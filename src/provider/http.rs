@@ -3,20 +3,19 @@
 
 use std::error::Error;
 use std::net::IpAddr;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use reqwest::header::{
     CONTENT_TYPE, DATE, HeaderMap, HeaderName, HeaderValue, LOCATION, RETRY_AFTER,
 };
-use reqwest::{Client, Response, Url, redirect};
+use reqwest::{Certificate, Client, Response, Url, redirect};
 use secrecy::{ExposeSecret, SecretString};
 use serde_json::Value;
 use tokio::sync::OnceCell;
 
 use super::ProviderError;
 
-/// Time that a connection may take to come up, TLS included.
-const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 /// Bytes of an error body that are read, and the time that they may take.
 const ERROR_BODY_BYTES: usize = 64 * 1024;
 const ERROR_BODY_TIMEOUT: Duration = Duration::from_secs(5);
@@ -112,12 +111,28 @@ impl Endpoint {
     }
 }
 
+/// How servers are reached. Proxies are those of the environment: `HTTPS_PROXY`, `NO_PROXY`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Network {
+    /// Time that a connection may take to come up, TLS included.
+    pub connect: Duration,
+    /// PEM certificates to trust besides the system's.
+    pub ca_file: Option<PathBuf>,
+}
+
+impl Default for Network {
+    fn default() -> Self {
+        Self { connect: Duration::from_secs(10), ca_file: None }
+    }
+}
+
 /// An HTTP client for one endpoint, built at its first use: building one with TLS takes long
 /// enough to be seen, and fails where a machine has no CA certificates. Its errors never repeat
 /// the secrets that it was told to hide, as some servers do.
 #[derive(Debug)]
 pub struct LazyClient {
     endpoint: Endpoint,
+    network: Network,
     client: OnceCell<Client>,
     hidden: Vec<SecretString>,
 }
@@ -125,7 +140,15 @@ pub struct LazyClient {
 impl LazyClient {
     /// A client for one endpoint.
     pub fn new(endpoint: Endpoint) -> Self {
-        Self { endpoint, client: OnceCell::new(), hidden: Vec::new() }
+        let network = Network::default();
+        Self { endpoint, network, client: OnceCell::new(), hidden: Vec::new() }
+    }
+
+    /// The same client over another network.
+    #[must_use]
+    pub fn over(mut self, network: Network) -> Self {
+        self.network = network;
+        self
     }
 
     /// The same client, whose errors do not repeat any of `secrets`.
@@ -142,7 +165,8 @@ impl LazyClient {
 
     /// The client.
     pub async fn get(&self) -> Result<&Client, ProviderError> {
-        self.client.get_or_try_init(|| build_off_the_runtime(self.endpoint.clone())).await
+        let build = || build_off_the_runtime(self.endpoint.clone(), self.network.clone());
+        self.client.get_or_try_init(build).await
     }
 
     /// Sends `body` and waits for the head of the answer, which is one of success.
@@ -398,24 +422,29 @@ pub fn one_line(text: &str, limit: usize) -> String {
     }
 }
 
-async fn build_off_the_runtime(endpoint: Endpoint) -> Result<Client, ProviderError> {
+async fn build_off_the_runtime(
+    endpoint: Endpoint,
+    network: Network,
+) -> Result<Client, ProviderError> {
     // Reading the machine's certificates blocks for about 100 ms in a debug build.
-    let built = tokio::task::spawn_blocking(move || build(&endpoint)).await;
+    let built = tokio::task::spawn_blocking(move || build(&endpoint, &network)).await;
     built.unwrap_or_else(|error| {
         Err(ProviderError::Setup(format!("the HTTP client could not be built: {error}")))
     })
 }
 
-fn build(endpoint: &Endpoint) -> Result<Client, ProviderError> {
+fn build(endpoint: &Endpoint, network: &Network) -> Result<Client, ProviderError> {
     // Fails only if a provider is installed already, which is as good.
     let _ = rustls::crypto::ring::default_provider().install_default();
     let mut builder = Client::builder()
         .user_agent(concat!("offshoot/", env!("CARGO_PKG_VERSION")))
-        .connect_timeout(CONNECT_TIMEOUT)
+        .connect_timeout(network.connect)
         // A redirect could carry the conversation, or a key, to another host.
         .redirect(redirect::Policy::none());
     if endpoint.url.scheme() == "http" {
         builder = builder.tls_certs_only([]);
+    } else if let Some(path) = &network.ca_file {
+        builder = builder.tls_certs_merge(certificates(path)?);
     }
     if endpoint.is_loopback() {
         // What is called local must not leave the machine through a proxy.
@@ -430,11 +459,21 @@ fn build(endpoint: &Endpoint) -> Result<Client, ProviderError> {
     })
 }
 
+/// The certificates of a PEM file.
+fn certificates(path: &Path) -> Result<Vec<Certificate>, ProviderError> {
+    let failed = |why: String| {
+        let shown = path.display();
+        ProviderError::Setup(format!("the certificates of ca_file {shown} cannot be used: {why}"))
+    };
+    let pem = std::fs::read(path).map_err(|error| failed(error.to_string()))?;
+    Certificate::from_pem_bundle(&pem).map_err(|error| failed(network_words(error)))
+}
+
 /// The innermost cause, which is the one that says something, without the URL.
 pub fn network_words(error: reqwest::Error) -> String {
     let error = error.without_url();
     if error.is_timeout() && error.is_connect() {
-        return format!("no connection within {} s", CONNECT_TIMEOUT.as_secs());
+        return "no connection came up in time".to_owned();
     }
     let mut cause: &dyn Error = &error;
     while let Some(source) = cause.source() {

@@ -111,6 +111,7 @@ impl Stage {
             id,
             provider: Arc::clone(&spy) as Arc<dyn Provider>,
             switch: None,
+            detect: None,
             toolbox: self.tools,
             workspace: Arc::new(Workspace::open(self.folder.path()).unwrap()),
             limits: self.limits,
