@@ -245,9 +245,12 @@ mod tests {
         sections.map(|section| (section.line.number, section.names)).collect()
     }
 
+    /// A path, its text, and the line and names of each section.
+    type Case = (&'static str, &'static str, &'static [(u64, &'static [&'static str])]);
+
     #[test]
     fn every_layout_is_read_section_by_section() {
-        let cases: &[(&str, &str, &[(u64, &[&str])])] = &[
+        let cases: &[Case] = &[
             (
                 "Cargo.toml",
                 "[dependencies]\nserde = \"1\"\n# x = 1\ntokio = { version = \"1\" }\n\n\

@@ -2,7 +2,10 @@
 
 use super::*;
 
-const RUST_APP: &[(&str, &str)] = &[
+type Files = &'static [(&'static str, &'static str)];
+type Words = &'static [&'static str];
+
+const RUST_APP: Files = &[
     (
         "Cargo.toml",
         "[package]\nname = \"sums\"\nversion = \"0.1.0\"\n\n[dependencies]\nserde = \"1\"\n\n\
@@ -12,7 +15,7 @@ const RUST_APP: &[(&str, &str)] = &[
     ("src/lib.rs", "//! Circles.\n\npub fn add(a: u8, b: u8) -> u8 {\n    a + b\n}\n"),
     ("src/main.rs", "use sums::add;\n\nfn main() {\n    println!(\"{}\", add(1, 2));\n}\n"),
 ];
-const PYTHON_APP: &[(&str, &str)] = &[
+const PYTHON_APP: Files = &[
     (
         ".github/workflows/ci.yml",
         "name: ci\non: push\njobs:\n  test:\n    runs-on: ubuntu-latest\n    steps:\n      \
@@ -31,7 +34,7 @@ const PYTHON_APP: &[(&str, &str)] = &[
         "def main():\n    print(\"hi\")\n\n\nif __name__ == \"__main__\":\n    main()\n",
     ),
 ];
-const SCRIPT_APP: &[(&str, &str)] = &[
+const SCRIPT_APP: Files = &[
     (".gitlab-ci.yml", "check:\n  script:\n    - npm test\n"),
     (
         "package.json",
@@ -41,7 +44,7 @@ const SCRIPT_APP: &[(&str, &str)] = &[
     ),
     ("src/index.js", "import React from \"react\";\n\nexport function start() {}\n"),
 ];
-const GO_APP: &[(&str, &str)] = &[
+const GO_APP: Files = &[
     ("cmd/tool/main.go", "package main\n\nfunc main() {\n\tprintln(\"x\")\n}\n"),
     (
         "go.mod",
@@ -49,13 +52,12 @@ const GO_APP: &[(&str, &str)] = &[
     ),
 ];
 
-const CI: [&str; 3] =
-    ["how is CI set up", "Which CI pipeline does it use?", "持续集成怎么配置的？"];
-const ENTRY: [&str; 2] = ["Where is the entry point?", "程序入口在哪里？"];
-const LICENSE: [&str; 2] = ["Which license is it under?", "用什么许可证？"];
-const NEEDS: [&str; 2] = ["What are its dependencies?", "有哪些依赖？"];
-const BUILD: [&str; 2] = ["How do I build it?", "怎么构建？"];
-const ABOUT: [&str; 2] = ["What is this?", "这个项目是做什么的？"];
+const CI: Words = &["how is CI set up", "Which CI pipeline does it use?", "持续集成怎么配置的？"];
+const ENTRY: Words = &["Where is the entry point?", "程序入口在哪里？"];
+const LICENSE: Words = &["Which license is it under?", "用什么许可证？"];
+const NEEDS: Words = &["What are its dependencies?", "有哪些依赖？"];
+const BUILD: Words = &["How do I build it?", "怎么构建？"];
+const ABOUT: Words = &["What is this?", "这个项目是做什么的？"];
 
 /// Where a report's evidence is.
 fn places(report: &Value) -> Vec<String> {
@@ -69,26 +71,26 @@ fn places(report: &Value) -> Vec<String> {
 
 #[tokio::test]
 async fn first_questions_get_sensible_answers_in_four_languages() {
-    let cases: &[(&[(&str, &str)], &[&str], &str, &[&str])] = &[
-        (RUST_APP, &ENTRY, "src/main.rs:3", &["fn main() {"]),
-        (RUST_APP, &NEEDS, "Cargo.toml:5", &["serde", "[dev-dependencies]", "proptest"]),
-        (RUST_APP, &BUILD, "Cargo.toml:1", &["`cargo build`"]),
-        (RUST_APP, &ABOUT, "README.md:1", &["Adds numbers."]),
-        (PYTHON_APP, &ENTRY, "pyproject.toml:14", &["src/shop/cli.py:1", "[project.scripts]"]),
-        (PYTHON_APP, &NEEDS, "pyproject.toml:9", &["requests", "rich"]),
-        (PYTHON_APP, &BUILD, "pyproject.toml:3", &["python -m build", "hatchling.build"]),
-        (PYTHON_APP, &LICENSE, "LICENSE:1", &["MIT License", "pyproject.toml:8"]),
-        (PYTHON_APP, &CI, ".github/workflows/ci.yml:7", &["run: pytest -q"]),
-        (PYTHON_APP, &ABOUT, "pyproject.toml:6", &["Sells things"]),
-        (SCRIPT_APP, &ENTRY, "package.json:3", &["src/index.js"]),
-        (SCRIPT_APP, &NEEDS, "package.json:8", &["react"]),
-        (SCRIPT_APP, &BUILD, "package.json:6", &["npm run build", "vite build"]),
-        (SCRIPT_APP, &LICENSE, "package.json:4", &["ISC"]),
-        (SCRIPT_APP, &CI, ".gitlab-ci.yml:2", &["script:"]),
-        (GO_APP, &ENTRY, "cmd/tool/main.go:3", &["func main() {"]),
-        (GO_APP, &NEEDS, "go.mod:5", &["github.com/spf13/cobra"]),
-        (GO_APP, &BUILD, "go.mod:1", &["go build ./..."]),
-        (GO_APP, &ABOUT, "go.mod:1", &["example.com/tool"]),
+    let cases: &[(Files, Words, &str, Words)] = &[
+        (RUST_APP, ENTRY, "src/main.rs:3", &["fn main() {"]),
+        (RUST_APP, NEEDS, "Cargo.toml:5", &["serde", "[dev-dependencies]", "proptest"]),
+        (RUST_APP, BUILD, "Cargo.toml:1", &["`cargo build`"]),
+        (RUST_APP, ABOUT, "README.md:1", &["Adds numbers."]),
+        (PYTHON_APP, ENTRY, "pyproject.toml:14", &["src/shop/cli.py:1", "[project.scripts]"]),
+        (PYTHON_APP, NEEDS, "pyproject.toml:9", &["requests", "rich"]),
+        (PYTHON_APP, BUILD, "pyproject.toml:3", &["python -m build", "hatchling.build"]),
+        (PYTHON_APP, LICENSE, "LICENSE:1", &["MIT License", "pyproject.toml:8"]),
+        (PYTHON_APP, CI, ".github/workflows/ci.yml:7", &["run: pytest -q"]),
+        (PYTHON_APP, ABOUT, "pyproject.toml:6", &["Sells things"]),
+        (SCRIPT_APP, ENTRY, "package.json:3", &["src/index.js"]),
+        (SCRIPT_APP, NEEDS, "package.json:8", &["react"]),
+        (SCRIPT_APP, BUILD, "package.json:6", &["npm run build", "vite build"]),
+        (SCRIPT_APP, LICENSE, "package.json:4", &["ISC"]),
+        (SCRIPT_APP, CI, ".gitlab-ci.yml:2", &["script:"]),
+        (GO_APP, ENTRY, "cmd/tool/main.go:3", &["func main() {"]),
+        (GO_APP, NEEDS, "go.mod:5", &["github.com/spf13/cobra"]),
+        (GO_APP, BUILD, "go.mod:1", &["go build ./..."]),
+        (GO_APP, ABOUT, "go.mod:1", &["example.com/tool"]),
     ];
     for (files, questions, place, words) in cases {
         for question in *questions {
@@ -108,16 +110,16 @@ async fn first_questions_get_sensible_answers_in_four_languages() {
 
 #[tokio::test]
 async fn what_is_not_there_is_not_claimed() {
-    let nonsense = ["colourless green ideas sleep furiously", "量子纠缠", "zxqw?"];
-    let cases: &[(&[(&str, &str)], &[&str])] = &[
-        (RUST_APP, &CI),
-        (RUST_APP, &LICENSE),
-        (RUST_APP, &nonsense),
-        (PYTHON_APP, &nonsense),
-        (SCRIPT_APP, &nonsense),
-        (GO_APP, &CI),
-        (GO_APP, &LICENSE),
-        (GO_APP, &nonsense),
+    const NONSENSE: Words = &["colourless green ideas sleep furiously", "量子纠缠", "zxqw?"];
+    let cases: &[(Files, Words)] = &[
+        (RUST_APP, CI),
+        (RUST_APP, LICENSE),
+        (RUST_APP, NONSENSE),
+        (PYTHON_APP, NONSENSE),
+        (SCRIPT_APP, NONSENSE),
+        (GO_APP, CI),
+        (GO_APP, LICENSE),
+        (GO_APP, NONSENSE),
     ];
     for (files, questions) in cases {
         for question in *questions {
