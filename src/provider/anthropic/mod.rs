@@ -38,7 +38,7 @@ const VERSION: &str = "2023-06-01";
 const MAX_PAUSES: u32 = 4;
 
 /// What is needed to reach a model.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct Config {
     /// The address below which `/v1/messages` lies. A `/v1` at its end is not doubled.
     pub base_url: String,
