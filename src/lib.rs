@@ -51,7 +51,7 @@
 //! session    -> settings agent journal provider tool workspace
 //! ui         -> story sanitize
 //! headless   -> story sanitize
-//! agent      -> provider tool journal::hub workspace
+//! agent      -> provider tool journal::hub journal::redact workspace
 //! journal    -> story
 //! tool       -> workspace
 //! settings   -> cli

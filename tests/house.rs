@@ -18,7 +18,7 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
     ("provider", &[]),
     ("tool", &["workspace"]),
     ("journal", &["story"]),
-    ("agent", &["provider", "tool", "journal::hub", "workspace"]),
+    ("agent", &["provider", "tool", "journal::hub", "journal::redact", "workspace"]),
     ("settings", &["cli"]),
     ("headless", &["story", "sanitize"]),
     ("ui", &["story", "sanitize"]),

@@ -43,6 +43,8 @@ type Sheet = Arc<(Mutex<Shown>, Condvar)>;
 /// A terminal with the program in it.
 struct Terminal {
     pair: PtyPair,
+    /// How the line discipline was set before.
+    found: Modes,
     child: Box<dyn Child + Send + Sync>,
     keys: Box<dyn Write + Send>,
     sheet: Sheet,
@@ -74,8 +76,9 @@ impl Terminal {
         let (shared, flag) = (Arc::clone(&sheet), Arc::clone(&closed));
         let reader = thread::spawn(move || watch(output, &shared, &flag));
         let keys = pair.master.take_writer().unwrap();
+        let found = modes(&pair);
         let child = pair.slave.spawn_command(command).unwrap();
-        Self { pair, child, keys, sheet, reader, closed }
+        Self { pair, found, child, keys, sheet, reader, closed }
     }
 
     fn press(&mut self, keys: &str) {
@@ -127,18 +130,12 @@ impl Terminal {
         self.child
     }
 
-    /// How the line discipline is set: input, output and local modes.
-    fn modes(&self) -> (InputModes, OutputModes, LocalModes) {
-        let tty = File::open(self.pair.master.tty_name().unwrap()).unwrap();
-        let set = tcgetattr(tty).unwrap();
-        (set.input_modes, set.output_modes, set.local_modes)
-    }
-
     /// The terminal is as the program found it: what a person types next is shown and edited by
     /// the line, below what was there before.
     fn assert_given_back(&self) {
         self.wait_for_bytes(LEAVE_SCREEN);
-        assert!(self.modes().2.contains(LocalModes::ICANON | LocalModes::ECHO), "still raw");
+        assert!(self.found.2.contains(LocalModes::ICANON | LocalModes::ECHO), "it was a usual one");
+        assert!(modes(&self.pair) == self.found, "the line discipline is another one");
         let shown = self.sheet.0.lock().unwrap();
         let screen = shown.parser.screen();
         assert!(!screen.alternate_screen(), "still on the other screen");
@@ -153,6 +150,15 @@ impl Terminal {
             assert!(on.is_some() && on < off, "{on:?} {off:?}");
         }
     }
+}
+
+/// How the line discipline is set: input, output and local modes.
+type Modes = (InputModes, OutputModes, LocalModes);
+
+fn modes(pair: &PtyPair) -> Modes {
+    let tty = File::open(pair.master.tty_name().unwrap()).unwrap();
+    let set = tcgetattr(tty).unwrap();
+    (set.input_modes, set.output_modes, set.local_modes)
 }
 
 /// The way the program ended.
@@ -235,11 +241,10 @@ fn endings(ground: &Ground) -> Vec<(String, String)> {
 fn a_child_can_be_watched_and_cancelled_and_the_terminal_comes_back() {
     let ground = Ground::project();
     let mut terminal = Terminal::open(&ground);
-    let found = terminal.modes();
     terminal.wait_for("the first frame", |screen| {
         ["Conversation", "Delegations", "no language model"].iter().all(|w| screen.contains(w))
     });
-    assert!(!terminal.modes().2.contains(LocalModes::ICANON), "keys come one by one");
+    assert!(!modes(&terminal.pair).2.contains(LocalModes::ICANON), "keys come one by one");
 
     terminal.say(QUESTION);
     let live = terminal.wait_for("a call of the child", |screen| calls(screen) > 0);
@@ -266,7 +271,6 @@ fn a_child_can_be_watched_and_cancelled_and_the_terminal_comes_back() {
     terminal.press(CTRL_D);
     assert_eq!(end(&mut terminal.child).exit_code(), 0);
     terminal.assert_given_back();
-    assert!(terminal.modes() == found, "the line discipline is another one");
     let wanted =
         [("t1.1", "cancelled"), ("r1", "completed"), ("t2.1", "completed"), ("r2", "completed")];
     assert_eq!(endings(&ground), wanted.map(|(run, how)| (run.to_owned(), how.to_owned())));

@@ -4,17 +4,13 @@
 use std::fmt::Write as _;
 
 use crate::domain::contract::Contract;
-use crate::domain::request::TaskRequest;
+use crate::domain::message::ToolSchema;
 use crate::domain::role::{Role, RoleTable};
 use crate::domain::usage::estimate_tokens;
-use crate::tool::excerpt;
 use crate::tool::toolbox::Toolbox;
 
 const PARENT: &str = include_str!("../../assets/prompts/parent.md");
 const CHILD: &str = include_str!("../../assets/prompts/child.md");
-
-/// Cells of a task's title on the screen.
-const TITLE_CHARS: usize = 60;
 
 /// The system prompt of the run that answers the user.
 pub fn parent_prompt(roles: &RoleTable) -> String {
@@ -37,7 +33,7 @@ pub fn child_prompt(role: Option<&Role>) -> String {
 
 /// The one message that a child begins with: its task and the snippets that were chosen for it.
 ///
-/// A snippet's fence carries its hash, so that no text can close its own fence.
+/// A snippet's fence carries half of its hash, so that no text can close its own fence.
 pub fn first_message(contract: &Contract) -> String {
     let mut text =
         format!("Task: {}\n\nExpected output: {}", contract.prompt(), contract.expected_output());
@@ -53,7 +49,7 @@ pub fn first_message(contract: &Contract) -> String {
     }
     for snippet in contract.context() {
         let card = &snippet.card;
-        let fence = card.sha256.short();
+        let fence = card.sha256.fence();
         let _ = write!(
             text,
             "\n\n<context-{fence} key=\"{}\" source=\"{}\" sha256=\"{}\">\n{}\n</context-{fence}>",
@@ -63,12 +59,6 @@ pub fn first_message(contract: &Contract) -> String {
     text
 }
 
-/// A few words that name a task on the screen.
-pub fn title(request: &TaskRequest) -> String {
-    let words = request.description.as_deref().filter(|words| !words.trim().is_empty());
-    excerpt::one_line(words.unwrap_or(&request.task), TITLE_CHARS)
-}
-
 /// Tokens of the system prompt and tool schemas that any child starts with at most, by estimate.
 pub fn child_overhead_tokens(toolbox: &Toolbox) -> u64 {
     let names: Vec<String> = toolbox.permissions().into_keys().collect();
@@ -76,9 +66,7 @@ pub fn child_overhead_tokens(toolbox: &Toolbox) -> u64 {
     let tools: u64 = schemas
         .iter()
         .filter(|schema| schema.name != crate::tool::task::NAME)
-        .map(|schema| {
-            estimate_tokens(&schema.description) + estimate_tokens(&schema.parameters.to_string())
-        })
+        .map(ToolSchema::estimated_tokens)
         .sum();
     estimate_tokens(CHILD) + tools
 }

@@ -14,6 +14,7 @@ use crate::domain::ids::TaskId;
 use crate::domain::ledger::{AccountId, Ledger};
 use crate::domain::role::RoleTable;
 use crate::journal::hub::Hub;
+use crate::journal::redact::Redactor;
 use crate::provider::Provider;
 use crate::provider::retry::Patience;
 use crate::tool::toolbox::Toolbox;
@@ -34,6 +35,8 @@ pub struct Host {
     pub store: Mutex<ContextStore>,
     /// Texts that may never leave, such as API keys.
     pub secrets: Vec<String>,
+    /// Blots them, and whatever looks like a key, out of what a child reports.
+    pub redactor: Redactor,
     /// How deep runs may go.
     pub max_depth: u32,
     /// How long to wait for the model, and how often.
@@ -167,27 +170,36 @@ impl Drop for Settlement {
     }
 }
 
-/// What a person typed while a run was going on, waiting for the next boundary.
+/// Words that a person typed while a run was going on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Typed {
+    /// The words.
+    pub words: String,
+    /// True if the parent is to delegate them.
+    pub must_delegate: bool,
+}
+
+/// What was typed and waits for the next boundary.
 #[derive(Debug, Default)]
-pub struct Inbox(Mutex<VecDeque<String>>);
+pub struct Inbox(Mutex<VecDeque<Typed>>);
 
 impl Inbox {
     /// Adds a message.
-    pub fn push(&self, text: String) {
-        self.lock().push_back(text);
+    pub fn push(&self, typed: Typed) {
+        self.lock().push_back(typed);
     }
 
     /// Takes all messages, oldest first.
-    pub fn drain(&self) -> Vec<String> {
+    pub fn drain(&self) -> Vec<Typed> {
         self.lock().drain(..).collect()
     }
 
     /// Takes the oldest message.
-    pub fn pop(&self) -> Option<String> {
+    pub fn pop(&self) -> Option<Typed> {
         self.lock().pop_front()
     }
 
-    fn lock(&self) -> MutexGuard<'_, VecDeque<String>> {
+    fn lock(&self) -> MutexGuard<'_, VecDeque<Typed>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -8,6 +8,7 @@ use futures_util::StreamExt;
 use tokio::time::timeout;
 
 use super::run::{Run, RunShared};
+use crate::domain::budget::Dimension;
 use crate::domain::event::Fact;
 use crate::domain::ledger::Charge;
 use crate::domain::message::{AssistantMessage, Block, Message, StopReason};
@@ -16,6 +17,9 @@ use crate::domain::usage::Usage;
 use crate::domain::violation::Code;
 use crate::provider::retry::{self, Decision};
 use crate::provider::{Chunk, ProviderError, Request, ToolChoice};
+
+/// Words and reasoning of one answer at most, in bytes: hundreds of times what `max_tokens` allows.
+const MOST_BYTES: usize = 4 * 1024 * 1024;
 
 /// What was decided about a request before it is sent.
 #[derive(Debug, Clone)]
@@ -47,6 +51,10 @@ pub async fn take(run: &mut Run, plan: &TurnPlan) -> Result<AssistantMessage, En
             prompt_tokens_estimate: plan.prompt_tokens,
         })
         .await;
+    if let Some(ending) = run.shared.scope.ending() {
+        run.shared.tree.ledger().charge_request(run.shared.account, &Usage::none());
+        return Err(ending);
+    }
     let request = request(run, plan);
     let mut tries = 1;
     loop {
@@ -98,7 +106,23 @@ async fn wait_to_retry(
     let delay_ms = u64::try_from(wait.as_millis()).unwrap_or(u64::MAX);
     shared.emit(Fact::RetryScheduled { delay_ms, http_status, attempt: next_try, reason }).await;
     shared.scope.race(tokio::time::sleep(wait)).await?;
-    shared.tree.ledger().reserve_request(shared.account, plan.worst_case);
+    reserve_again(shared, plan)
+}
+
+/// The next try is reserved as the first one was; what the tries before it used may have left too
+/// little for that.
+fn reserve_again(shared: &RunShared, plan: &TurnPlan) -> Result<(), Ending> {
+    let mut ledger = shared.tree.ledger();
+    if let Some(dimension) = ledger.overrun(shared.account) {
+        return Err(Ending::Overrun(dimension));
+    }
+    for dimension in Dimension::ALL.into_iter().filter(|dimension| dimension.is_shared()) {
+        let left = ledger.left_with_hold_back(shared.account, dimension);
+        if !left.covers(plan.worst_case.amount(dimension)) {
+            return Err(Ending::Exhausted(dimension.into()));
+        }
+    }
+    ledger.reserve_request(shared.account, plan.worst_case);
     Ok(())
 }
 
@@ -122,6 +146,11 @@ async fn follow(
             return Err(Broken::Failed(stalled(shared, limit, answer.began)));
         };
         match next {
+            Some(Ok(_)) if answer.bytes > MOST_BYTES => {
+                // The server does not hold itself to `max_tokens`: the answer is cut here.
+                answer.stop = Some(StopReason::MaxTokens);
+                return Ok(());
+            }
             Some(Ok(chunk)) => {
                 answer.began = true;
                 if let Some(fact) = answer.take(chunk).filter(|_| shown) {
@@ -190,11 +219,14 @@ async fn keep_partial(run: &mut Run, mut answer: Assembly) -> Result<(), Ending>
 }
 
 /// Charges a try to the run and everything above it, and stops an ancestor that went below zero
-/// because of it. A server that refused or was never reached used nothing; what was begun or
-/// cancelled is estimated where the server told no figures.
+/// because of it. A server that refused or was never reached used nothing; what was begun, went
+/// silent or was cancelled is estimated where the server told no figures.
 async fn charge(run: &mut Run, plan: &TurnPlan, answer: &Assembly, followed: &Result<(), Broken>) {
     let shared = &run.shared;
-    let refused = matches!(followed, Err(Broken::Failed(_))) && !answer.began;
+    let refused = match followed {
+        Err(Broken::Failed(error)) => !answer.began && error.used_nothing(),
+        Err(Broken::Cancelled(_)) | Ok(()) => false,
+    };
     let mut usage = match answer.usage {
         Some(usage) => usage,
         None if refused => Usage::none(),
@@ -206,15 +238,9 @@ async fn charge(run: &mut Run, plan: &TurnPlan, answer: &Assembly, followed: &Re
         let mut ledger = shared.tree.ledger();
         ledger.charge_request(shared.account, &usage);
         ledger.set_elapsed_ms(shared.account, shared.elapsed_ms());
-        let mut above = shared.above.as_ref();
-        while let Some(ancestor) = above {
-            if ledger.overrun(ancestor.account).is_some() {
-                ancestor.scope.fire(Ending::Cancelled(By::Budget));
-            }
-            above = ancestor.above.as_ref();
-        }
         ledger.remaining(shared.account)
     };
+    stop_overdrawn_ancestors(shared).await;
     if !refused {
         shared.emit(Fact::Usage { usage, remaining }).await;
     }
@@ -222,6 +248,17 @@ async fn charge(run: &mut Run, plan: &TurnPlan, answer: &Assembly, followed: &Re
         run.learn_scale(plan.prompt_tokens, usage.input_tokens);
     }
     run.record.add_request(usage);
+}
+
+async fn stop_overdrawn_ancestors(shared: &RunShared) {
+    let mut above = shared.above.as_ref();
+    while let Some(ancestor) = above {
+        let overdrawn = shared.tree.ledger().overrun(ancestor.account).is_some();
+        if overdrawn && ancestor.scope.ending().is_none() {
+            ancestor.cancel(Ending::Cancelled(By::Budget), By::Budget).await;
+        }
+        above = ancestor.above.as_ref();
+    }
 }
 
 fn request(run: &Run, plan: &TurnPlan) -> Request {
@@ -267,6 +304,8 @@ struct Assembly {
     stop: Option<StopReason>,
     /// True once anything came.
     began: bool,
+    /// Bytes of words and reasoning that came.
+    bytes: usize,
 }
 
 impl Assembly {
@@ -282,10 +321,12 @@ impl Assembly {
     fn take(&mut self, chunk: Chunk) -> Option<Fact> {
         match chunk {
             Chunk::Text(text) => {
+                self.bytes += text.len();
                 self.append_text(&text);
                 return Some(Fact::TextDelta { text });
             }
             Chunk::Reasoning(text) => {
+                self.bytes += text.len();
                 self.append_reasoning(&text);
                 return Some(Fact::ReasoningDelta { text });
             }

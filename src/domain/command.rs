@@ -1,7 +1,7 @@
 //! Everything a person can ask of the runtime. What only moves the screen is no command.
 
-use super::budget::{Budget, Preset};
-use super::ids::{RunId, TaskId};
+use super::budget::Preset;
+use super::ids::TaskId;
 
 /// A request of the user to the session. Effects are plain data, so that tests compare them.
 #[derive(Debug, Clone, PartialEq)]
@@ -22,11 +22,6 @@ pub enum Command {
     CancelTask {
         /// Which.
         task: TaskId,
-    },
-    /// Cancel one run and everything under it.
-    CancelRun {
-        /// Which.
-        run: RunId,
     },
     /// Cancel the parent run and with it every child.
     Stop,
@@ -55,6 +50,4 @@ pub enum BudgetChoice {
     Preset(Preset),
     /// The current set with another number of turns for the parent.
     Turns(u64),
-    /// Limits for the parent, spelled out.
-    Exact(Budget),
 }

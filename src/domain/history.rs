@@ -7,6 +7,9 @@ use std::sync::Arc;
 use super::ids::CallId;
 use super::message::{AssistantMessage, Block, Message, StopReason, ToolCall, ToolResult};
 
+/// The provider that messages of the runtime itself name.
+pub const RUNTIME: &str = "offshoot";
+
 /// What stands in a history for an answer without any words or calls.
 pub const NO_TEXT: &str = "(no text)";
 
@@ -146,18 +149,19 @@ impl History {
     }
 
     /// Makes the conversation end in a way that a user message can follow: open calls are closed
-    /// and a user message without an answer gets a marked, interrupted one.
-    pub fn close(&mut self, reason: &str) {
+    /// and words without an answer get a marked, interrupted one, which is returned.
+    pub fn close(&mut self, reason: &str) -> Option<AssistantMessage> {
         self.interrupt(Vec::new(), reason);
-        if self.messages.last().is_some_and(|last| !matches!(**last, Message::Assistant(_))) {
-            self.push(Message::Assistant(AssistantMessage {
-                blocks: vec![Block::Text { text: format!("(no answer: {reason})") }],
-                provider: "offshoot".to_owned(),
-                model: "runtime".to_owned(),
-                stop_reason: Some(StopReason::Other("interrupted".to_owned())),
-                interrupted: true,
-            }));
-        }
+        self.messages.last().filter(|last| !matches!(***last, Message::Assistant(_)))?;
+        let closing = AssistantMessage {
+            blocks: vec![Block::Text { text: format!("(no answer: {reason})") }],
+            provider: RUNTIME.to_owned(),
+            model: "runtime".to_owned(),
+            stop_reason: Some(StopReason::Other("interrupted".to_owned())),
+            interrupted: true,
+        };
+        self.push(Message::Assistant(closing.clone()));
+        Some(closing)
     }
 
     fn require_closed(&self) -> Result<(), HistoryError> {

@@ -178,6 +178,18 @@ pub enum ProviderError {
 }
 
 impl ProviderError {
+    /// True if the server did not work on the request, so that it cost nothing.
+    pub fn used_nothing(&self) -> bool {
+        match self {
+            Self::Unreachable { .. }
+            | Self::Status { .. }
+            | Self::ContextExceeded { .. }
+            | Self::Script(_)
+            | Self::Setup(_) => true,
+            Self::Stalled { .. } | Self::Broken { .. } => false,
+        }
+    }
+
     /// The status that the server answered with.
     pub fn http_status(&self) -> Option<u16> {
         match self {

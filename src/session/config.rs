@@ -56,6 +56,26 @@ pub struct RunLimits {
 }
 
 impl RunLimits {
+    /// The limits of another preset; what was set apart from the old one stays set.
+    #[must_use]
+    pub fn with_preset(self, preset: Preset) -> Self {
+        let (old, new) = (Self::of(self.preset), Self::of(preset));
+        let keep = |mine: u32, old: u32, new: u32| if mine == old { new } else { mine };
+        Self {
+            totals: Totals {
+                turns: new.totals.turns,
+                delegations: keep(
+                    self.totals.delegations,
+                    old.totals.delegations,
+                    new.totals.delegations,
+                ),
+                active: keep(self.totals.active, old.totals.active, new.totals.active),
+            },
+            session_cost: self.session_cost,
+            ..new
+        }
+    }
+
     /// All of a preset.
     pub fn of(preset: Preset) -> Self {
         Self { preset, parent: preset.parent(), totals: preset.totals(), session_cost: None }

@@ -2,23 +2,22 @@
 
 use std::sync::Arc;
 
+use crate::agent::host::Typed;
 use crate::agent::run::{Run, run_agent};
 use crate::agent::{compact, conclude};
 use crate::domain::event::{Fact, Level, RunFinished};
+use crate::domain::hash::Sha;
 use crate::domain::history::History;
 use crate::domain::report::{By, Ending, Report};
 use crate::domain::usage::Usage;
+use crate::domain::violation::Code;
 use crate::provider::ToolChoice;
+use crate::tool::task;
 
 /// What a parent run is for.
 pub(super) enum Errand {
     /// Answer the user.
-    Answer {
-        /// What was said.
-        words: String,
-        /// Whether the first turn must delegate.
-        choice: ToolChoice,
-    },
+    Answer(Typed),
     /// Summarise the conversation.
     Compact,
 }
@@ -27,7 +26,7 @@ impl Errand {
     /// What the run is asked, for its contract.
     pub(super) fn words(&self) -> &str {
         match self {
-            Self::Answer { words, .. } => words,
+            Self::Answer(typed) => &typed.words,
             Self::Compact => "/compact",
         }
     }
@@ -41,9 +40,11 @@ impl Errand {
     async fn run(self, run: &mut Run) -> Ending {
         announce(run).await;
         match self {
-            Self::Answer { words, choice } => {
-                run.first_choice = choice;
-                match run.hear(&words).await {
+            Self::Answer(typed) => {
+                if typed.must_delegate {
+                    run.next_choice = ToolChoice::Named(task::NAME.to_owned());
+                }
+                match run.hear(&typed.words).await {
                     Ok(()) => run_agent(run).await,
                     Err(error) => run.internal(&error),
                 }
@@ -83,10 +84,32 @@ async fn finish(run: Run, ending: Ending) -> (History, Usage) {
     for child in run.record.unfinished_children() {
         shared.emit(unfinished_notice(child)).await;
     }
-    let reply = (!run.record.last_text.is_empty()).then(|| run.record.last_text.clone());
+    // Words of an earlier turn are no answer of a run that completed without any.
+    let silent = ending == Ending::Completed && conclude::last_message_is_silent(&run);
+    let reply = Some(run.record.last_text.clone()).filter(|text| !silent && !text.is_empty());
     let finished = RunFinished { reply, ..conclude::finished(&run, ending) };
     shared.emit(Fact::RunFinished(Box::new(finished))).await;
     (run.history, run.record.usage_total)
+}
+
+/// The end of a run of which nothing else is known.
+pub(super) fn lost() -> RunFinished {
+    let ending = Ending::Failed(Code::Internal);
+    RunFinished {
+        status: ending.status(),
+        code: ending.code(),
+        dimension: None,
+        by: None,
+        turns: 0,
+        usage: Usage::none(),
+        usage_total: Usage::none(),
+        reply: None,
+        report: None,
+        changed: Vec::new(),
+        contract_sha256: Sha::of(""),
+        report_sha256: None,
+        receipt: None,
+    }
 }
 
 /// What the model cannot leave out of its answer.

@@ -17,8 +17,8 @@ use tokio::time::Instant;
 
 use crate::agent::briefing;
 use crate::agent::cancel::{CancelScope, LiveTasks};
-use crate::agent::host::{Host, Inbox, RunTree};
-use crate::agent::run::{Run, RunShared};
+use crate::agent::host::{Host, Inbox, RunTree, Typed};
+use crate::agent::run::{Run, RunShared, standing_tokens};
 use crate::domain::budget::{Budget, Dimension, Limit};
 use crate::domain::command::{BudgetChoice, Command};
 use crate::domain::context_store::{ContextStore, Sensitivity, SnippetKind};
@@ -33,7 +33,7 @@ use crate::domain::scope::PathScope;
 use crate::domain::usage::Usage;
 use crate::journal::hub::{Hub, HubOptions, HubTask, subscription};
 use crate::journal::redact::Redactor;
-use crate::provider::{Provider, ToolChoice};
+use crate::provider::Provider;
 use crate::tool::task;
 use crate::tool::toolbox::Toolbox;
 
@@ -47,6 +47,11 @@ const EVENTS_AHEAD: usize = 1_024;
 const COMMANDS_AHEAD: usize = 64;
 /// How long a cancel waits for its event to be taken before it acts all the same.
 const TELL_FIRST: Duration = Duration::from_millis(50);
+
+/// Why a session ends that took too long.
+pub const TIMEOUT: &str = "timeout";
+/// How a run ends that a person cancels.
+const CANCELLED: Ending = Ending::Cancelled(By::User);
 
 /// A running conversation.
 pub struct Session {
@@ -95,6 +100,8 @@ struct Running {
     id: RunId,
     scope: CancelScope,
     task: JoinHandle<(History, Usage)>,
+    /// The conversation as it was before.
+    before: History,
 }
 
 /// The state between commands.
@@ -148,6 +155,7 @@ impl Conversation {
                 toolbox: config.toolbox,
                 workspace: config.workspace,
                 store: Mutex::new(ContextStore::default()),
+                redactor: Redactor::new(config.secrets.clone()),
                 secrets: config.secrets,
                 max_depth: config.max_depth,
                 patience: config.patience,
@@ -204,8 +212,8 @@ impl Conversation {
                 Woken::Command(Some(command)) => self.carry_out(command).await,
                 Woken::RunEnded(ended) => self.run_ended(ended).await,
                 Woken::TimeIsUp => {
-                    self.ends_at = None;
-                    self.root.fire(Ending::TimedOut);
+                    self.end_running(Ending::TimedOut).await;
+                    return TIMEOUT;
                 }
             }
         }
@@ -233,16 +241,15 @@ impl Conversation {
 
     async fn carry_out(&mut self, command: Command) {
         match command {
-            Command::Submit { text } => self.submit(text, ToolChoice::Auto),
+            Command::Submit { text } => self.submit(Typed { words: text, must_delegate: false }),
             Command::Delegate { role, text } => {
                 let words = match role {
                     Some(role) => format!("Delegate this to the role {role} with `task`: {text}"),
                     None => format!("Delegate this with `task`: {text}"),
                 };
-                self.submit(words, ToolChoice::Named(task::NAME.to_owned()));
+                self.submit(Typed { words, must_delegate: true });
             }
             Command::CancelTask { task } => self.cancel_task(task).await,
-            Command::CancelRun { run } => self.cancel_run(&run).await,
             Command::Stop => self.stop().await,
             Command::SetBudget { budget } => self.set_budget(budget).await,
             Command::Compact => self.compact().await,
@@ -253,37 +260,25 @@ impl Conversation {
     }
 
     /// Starts a run, or leaves the words for the next boundary of the one that is going on.
-    fn submit(&mut self, words: String, choice: ToolChoice) {
-        if words.trim().is_empty() {
+    fn submit(&mut self, typed: Typed) {
+        if typed.words.trim().is_empty() {
             return;
         }
         if self.running.is_some() {
-            self.typed.push(words);
+            self.typed.push(typed);
         } else {
-            self.begin(Errand::Answer { words, choice });
+            self.begin(Errand::Answer(typed));
         }
     }
 
     async fn cancel_task(&mut self, task: TaskId) {
         match self.host.live.get(task) {
             Some(scope) if scope.ending().is_none() => {
-                self.cancel(&scope, task.to_string()).await;
+                self.cancel(&scope, task.to_string(), CANCELLED, By::User).await;
             }
             Some(_) => {}
             None => {
                 let text = format!("there is no task #{} that could be cancelled", task.0);
-                self.tell(Fact::notice(Level::Info, "NOTHING_TO_CANCEL", text)).await;
-            }
-        }
-    }
-
-    async fn cancel_run(&mut self, run: &RunId) {
-        let task = run.as_str().split('.').next().and_then(|task| task.parse().ok());
-        match (&self.running, task) {
-            (Some(running), _) if running.id == *run => self.stop().await,
-            (_, Some(task)) if run.as_str().starts_with('t') => self.cancel_task(task).await,
-            _ => {
-                let text = format!("there is no run {run} that could be cancelled");
                 self.tell(Fact::notice(Level::Info, "NOTHING_TO_CANCEL", text)).await;
             }
         }
@@ -300,35 +295,36 @@ impl Conversation {
         }
         let (scope, target) = (running.scope.clone(), running.id.to_string());
         let unsent = self.typed.drain().len();
-        self.cancel(&scope, target).await;
+        self.cancel(&scope, target, CANCELLED, By::User).await;
         if unsent > 0 {
-            let text = format!("stopped; {unsent} waiting message(s) were not sent");
+            let text = match unsent {
+                1 => "stopped; the message that waited was not sent".to_owned(),
+                many => format!("stopped; the {many} messages that waited were not sent"),
+            };
             self.tell(Fact::notice(Level::Warning, "UNSENT", text)).await;
         }
     }
 
     /// The event comes first, so that the record reads in the right order; but a cancel never
     /// waits for a slow reader.
-    async fn cancel(&self, scope: &CancelScope, target: String) {
-        let told = self.tell(Fact::CancelRequested { target, by: By::User });
+    async fn cancel(&self, scope: &CancelScope, target: String, ending: Ending, by: By) {
+        let told = self.tell(Fact::CancelRequested { target, by });
         tokio::pin!(told);
         let in_time = tokio::time::timeout(TELL_FIRST, &mut told).await.is_ok();
-        scope.fire(Ending::Cancelled(By::User));
+        scope.fire(ending);
         if !in_time {
             told.await;
         }
     }
 
     async fn set_budget(&mut self, choice: BudgetChoice) {
-        let session_cost = self.limits.session_cost;
         match choice {
             BudgetChoice::Preset(preset) => {
-                self.limits = RunLimits { session_cost, ..RunLimits::of(preset) };
+                self.limits = self.limits.with_preset(preset);
             }
             BudgetChoice::Turns(turns) => {
                 self.limits.parent[Dimension::Turns] = Limit::Of(turns.max(1));
             }
-            BudgetChoice::Exact(budget) => self.limits.parent = budget,
         }
         self.fit_limits_to_price();
         let turns = match self.limits.parent[Dimension::Turns] {
@@ -362,21 +358,30 @@ impl Conversation {
     }
 
     async fn run_ended(&mut self, ended: Result<(History, Usage), tokio::task::JoinError>) {
-        let stopped = self.running.take().is_some_and(|running| running.scope.ending().is_some());
+        let Some(running) = self.running.take() else { return };
         match ended {
             Ok((history, usage)) => {
                 self.history = history;
                 self.spent += usage;
             }
-            Err(error) => {
-                self.history = History::new();
-                let text = format!("internal error: the run was lost ({error}); history is empty");
-                self.tell(Fact::notice(Level::Error, "RUN_LOST", text)).await;
-            }
+            Err(error) => self.run_lost(running, &error).await,
         }
-        if !stopped && let Some(words) = self.typed.pop() {
-            self.begin(Errand::Answer { words, choice: ToolChoice::Auto });
+        // Stopping has emptied the inbox; what is in it now was typed after that.
+        if let Some(typed) = self.typed.pop() {
+            self.begin(Errand::Answer(typed));
         }
+    }
+
+    /// A run that panicked outside of its guarded part still ends for everyone who watches, and the
+    /// conversation goes on from where it began.
+    async fn run_lost(&mut self, running: Running, error: &tokio::task::JoinError) {
+        self.history = running.before;
+        self.history.close("the run was lost");
+        let text = format!("internal error: the run was lost ({error}); its answer is missing");
+        self.tell(Fact::notice(Level::Error, "RUN_LOST", text)).await;
+        let finished = errand::lost();
+        let fact = Fact::RunFinished(Box::new(finished));
+        self.host.emit(&Origin::parent(running.id), fact).await;
     }
 
     fn begin(&mut self, errand: Errand) {
@@ -384,10 +389,10 @@ impl Conversation {
         let id = RunId::parent(self.runs);
         let scope = self.root.child();
         let shared = self.parent_shared(id.clone(), errand.words(), scope.clone());
-        let history = std::mem::take(&mut self.history);
-        let run = Run::new(Arc::new(shared), history, Some(Arc::clone(&self.typed)));
+        let before = std::mem::take(&mut self.history);
+        let run = Run::new(Arc::new(shared), before.clone(), Some(Arc::clone(&self.typed)));
         let task = tokio::spawn(errand.carry_out(run));
-        self.running = Some(Running { id, scope, task });
+        self.running = Some(Running { id, scope, task, before });
     }
 
     fn parent_shared(&self, id: RunId, words: &str, scope: CancelScope) -> RunShared {
@@ -411,9 +416,12 @@ impl Conversation {
             model: identity.model.clone(),
             issued_at: (host.clock)(),
         });
+        let system = briefing::parent_prompt(&roles);
+        let schemas = host.toolbox.schemas(&tools);
         RunShared {
-            system: briefing::parent_prompt(&roles).into(),
-            schemas: host.toolbox.schemas(&tools).into(),
+            standing_tokens: standing_tokens(&system, &schemas),
+            system: system.into(),
+            schemas: schemas.into(),
             tree: Arc::new(RunTree::new(Arc::clone(&self.provider), ledger, roles)),
             contract,
             account,
@@ -439,12 +447,19 @@ impl Conversation {
         budget
     }
 
-    async fn close(mut self, reason: &'static str, hub: HubTask) {
-        if let Some(running) = self.running.take() {
-            running.scope.fire(Ending::Cancelled(By::Shutdown));
-            // The run has told all it had to tell when its task ends; what it returns is not needed.
-            drop(running.task.await);
+    /// Ends the run that is going on by shutdown and waits for it.
+    async fn end_running(&mut self, ending: Ending) {
+        let Some(running) = self.running.take() else { return };
+        if running.scope.ending().is_none() {
+            let target = running.id.to_string();
+            self.cancel(&running.scope, target, ending, By::Shutdown).await;
         }
+        // The run has told all it had to tell when its task ends; what it returns is not needed.
+        drop(running.task.await);
+    }
+
+    async fn close(mut self, reason: &'static str, hub: HubTask) {
+        self.end_running(Ending::Cancelled(By::Shutdown)).await;
         self.tell(Fact::SessionFinished { reason: reason.to_owned() }).await;
         hub.finish().await;
     }

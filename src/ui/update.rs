@@ -315,14 +315,10 @@ fn cancel(screen: &mut Screen, node: &Node, now: Timestamp) -> Vec<Effect> {
         screen.say(format!("{name} {words}"), Tone::Plain, now);
         return Vec::new();
     }
-    let command = match (node.task, &node.run) {
-        (Some(task), _) => Command::CancelTask { task },
-        (None, Some(run)) => Command::CancelRun { run: run.id.clone() },
-        (None, None) => return Vec::new(),
-    };
+    let Some(task) = node.task else { return Vec::new() };
     let words = lang.pick("asked to cancel", "已请求取消");
     screen.say(format!("{words} {name}"), Tone::Warning, now);
-    vec![Effect::Send(command)]
+    vec![Effect::Send(Command::CancelTask { task })]
 }
 
 fn escape(screen: &mut Screen, story: &Story, now: Timestamp) -> Vec<Effect> {
