@@ -143,7 +143,10 @@ impl Plan {
         let host = host(remote);
         let usual = || catalogue().default_model(wire, &host).to_owned();
         let name = remote.model.clone().unwrap_or_else(usual);
-        let facts = catalogue().facts(&name, Some(&host));
+        // A server that is nobody's and was told no model may serve anything under any name.
+        let is_guess = remote.model.is_none() && catalogue().vendor(&host).is_none();
+        let facts =
+            if is_guess { catalogue().unknown() } else { catalogue().facts(&name, Some(&host)) };
         let mut facts = match self.numbers.context_window {
             Some(tokens) => facts.with_window(tokens),
             None => facts,
