@@ -23,6 +23,7 @@ pub mod script;
 mod sse;
 mod text_calls;
 mod think;
+mod words;
 
 use std::pin::Pin;
 use std::sync::Arc;
