@@ -355,7 +355,7 @@ impl Later {
             (!self.add_dir.is_empty(), "--add-dir", "today one folder can be read: -C DIR"),
             (self.approve.is_some(), "--approve", "today offshoot only reads, so nothing asks"),
             (self.max_depth.is_some(), "--max-depth", "today a child cannot delegate further"),
-            (self.retries.is_some(), "--retries", "today a failed request is not repeated"),
+            (self.retries.is_some(), "--retries", "today what may pass is tried four more times"),
             (
                 !self.pin_secret.is_empty(),
                 "--pin-secret",

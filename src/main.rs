@@ -102,7 +102,7 @@ async fn converse(settings: Settings, config: session::Config) -> Exit {
                 header,
             };
             match ui::run(front).await {
-                Ok(()) => Exit::Completed,
+                Ok(exit) => exit,
                 Err(error) => fail(false, screen_exit(&error), &error.to_string()),
             }
         }

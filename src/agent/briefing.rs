@@ -4,17 +4,13 @@
 use std::fmt::Write as _;
 
 use crate::domain::contract::Contract;
-use crate::domain::request::TaskRequest;
+use crate::domain::message::ToolSchema;
 use crate::domain::role::{Role, RoleTable};
 use crate::domain::usage::estimate_tokens;
-use crate::tool::excerpt;
 use crate::tool::toolbox::Toolbox;
 
 const PARENT: &str = include_str!("../../assets/prompts/parent.md");
 const CHILD: &str = include_str!("../../assets/prompts/child.md");
-
-/// Cells of a task's title on the screen.
-const TITLE_CHARS: usize = 60;
 
 /// The system prompt of the run that answers the user.
 pub fn parent_prompt(roles: &RoleTable) -> String {
@@ -63,12 +59,6 @@ pub fn first_message(contract: &Contract) -> String {
     text
 }
 
-/// A few words that name a task on the screen.
-pub fn title(request: &TaskRequest) -> String {
-    let words = request.description.as_deref().filter(|words| !words.trim().is_empty());
-    excerpt::one_line(words.unwrap_or(&request.task), TITLE_CHARS)
-}
-
 /// Tokens of the system prompt and tool schemas that any child starts with at most, by estimate.
 pub fn child_overhead_tokens(toolbox: &Toolbox) -> u64 {
     let names: Vec<String> = toolbox.permissions().into_keys().collect();
@@ -76,9 +66,7 @@ pub fn child_overhead_tokens(toolbox: &Toolbox) -> u64 {
     let tools: u64 = schemas
         .iter()
         .filter(|schema| schema.name != crate::tool::task::NAME)
-        .map(|schema| {
-            estimate_tokens(&schema.description) + estimate_tokens(&schema.parameters.to_string())
-        })
+        .map(ToolSchema::estimated_tokens)
         .sum();
     estimate_tokens(CHILD) + tools
 }

@@ -49,7 +49,7 @@ impl Claims {
                 ..Self::default()
             };
         }
-        match find_object(text) {
+        match find_object(text, asked) {
             Some(object) => Self::from_object(object, asked),
             None => Self {
                 summary: text.trim().to_owned(),
@@ -95,9 +95,6 @@ impl Claims {
     fn take_field(&mut self, key: String, value: Value) {
         match value {
             Value::Null => self.drop_field(&key, "is null"),
-            Value::Array(items) if items.is_empty() => {
-                self.fields.insert(key, Value::Array(items));
-            }
             Value::Array(_) => {
                 self.fields.insert(key, value);
             }
@@ -183,16 +180,21 @@ fn split_line(path: &str) -> (String, Option<u64>) {
     (path.to_owned(), None)
 }
 
-/// The JSON object in a text: the whole text, the inside of a code fence, or what stands between
-/// the first opening and the last closing brace.
-fn find_object(text: &str) -> Option<Map<String, Value>> {
+/// The report in a text: the whole text, the inside of a code fence, or what stands between the
+/// first opening and the last closing brace. An object without a summary and without a field that
+/// was asked for is no report but something that the answer quotes.
+fn find_object(text: &str, asked: &[ReportField]) -> Option<Map<String, Value>> {
+    let is_report = |object: &Map<String, Value>| {
+        object.contains_key("summary") || asked.iter().any(|field| object.contains_key(&field.name))
+    };
     let trimmed = text.trim();
     let braces = trimmed.find('{').zip(trimmed.rfind('}'));
     let between = braces.and_then(|(from, to)| trimmed.get(from..=to));
     [Some(trimmed), fenced(trimmed), between]
         .into_iter()
         .flatten()
-        .find_map(|candidate| serde_json::from_str(candidate).ok())
+        .filter_map(|candidate| serde_json::from_str(candidate).ok())
+        .find(is_report)
 }
 
 fn fenced(text: &str) -> Option<&str> {
@@ -234,8 +236,19 @@ mod tests {
     }
 
     #[test]
+    fn json_that_an_answer_quotes_is_no_report() {
+        for text in
+            ["It says:\n```json\n{\"name\": \"x\"}\n```\nSo it is x.", r#"{"answer":"pytest"}"#]
+        {
+            let claims = Claims::parse(text, &[]);
+            assert_eq!(claims.summary, text);
+            assert_eq!(codes(&claims), [WarningCode::Unstructured]);
+        }
+    }
+
+    #[test]
     fn no_text_at_all_is_said() {
-        for text in ["", "  \n", "{}", r#"{"summary":" "}"#] {
+        for text in ["", "  \n", r#"{"summary":" "}"#] {
             let claims = Claims::parse(text, &[]);
             assert_eq!(claims.summary, "(no summary)", "{text}");
             assert!(codes(&claims).contains(&WarningCode::NoText), "{text}");

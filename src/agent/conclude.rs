@@ -2,13 +2,17 @@
 //! is checked against what its tools showed it, its status is the runtime's.
 
 use std::fmt::Write as _;
+use std::sync::Arc;
+use std::time::Duration;
 
 use super::claims::{Cited, Claims, MAX_RAW_BYTES};
 use super::record::Record;
 use super::run::Run;
 use crate::domain::budget::Dimension;
 use crate::domain::event::{Receipt, RunFinished};
+use crate::domain::history::NO_TEXT;
 use crate::domain::ledger::Left;
+use crate::domain::message::{Block, Message};
 use crate::domain::report::{Ending, Evidence, Report, Spent, Status, Warning, WarningCode};
 use crate::domain::role::ReportField;
 use crate::domain::scope::PathScope;
@@ -16,6 +20,10 @@ use crate::tool::Shown;
 use crate::workspace::Workspace;
 use crate::workspace::existence::Existence;
 
+/// Cited places that are checked and kept.
+const MOST_EVIDENCE: usize = 100;
+/// How long checking them may take.
+const CHECK_TIME: Duration = Duration::from_secs(1);
 /// Calls that a salvaged report lists.
 const LISTED_CALLS: usize = 20;
 
@@ -71,6 +79,7 @@ pub fn finished(run: &Run, ending: Ending) -> RunFinished {
         report_sha256: None,
         receipt: (ending.status() == Status::Cancelled).then(|| Receipt {
             connections_closed: run.record.connections_closed,
+            not_ended: run.record.not_ended.clone(),
             ..Receipt::default()
         }),
     }
@@ -112,11 +121,11 @@ fn final_text(run: &Run, ending: Ending) -> &str {
     }
 }
 
-fn last_message_is_silent(run: &Run) -> bool {
-    use crate::domain::message::{Block, Message};
+/// True if the run's newest message has no words of the model.
+pub fn last_message_is_silent(run: &Run) -> bool {
     match run.history.messages().last().map(AsRef::as_ref) {
         Some(Message::Assistant(answer)) => answer.blocks.iter().all(|block| match block {
-            Block::Text { text } => text == crate::domain::history::NO_TEXT,
+            Block::Text { text } => text == NO_TEXT,
             Block::Reasoning { .. }
             | Block::Redacted { .. }
             | Block::Opaque { .. }
@@ -223,22 +232,40 @@ fn claimed_changes(claims: &Claims) -> Option<Warning> {
     })
 }
 
+/// Checks the first hundred cited places. A child's end does not wait for them: what is not looked
+/// at within a second stays unverified.
 async fn check_evidence(run: &Run, cited: &[Cited]) -> (Vec<Evidence>, Vec<Warning>) {
     let scopes = run.shared.contract.paths().to_vec();
-    let workspace = std::sync::Arc::clone(&run.shared.host.workspace);
-    let (cited, shown) = (cited.to_vec(), run.record.shown.clone());
-    let checked = tokio::task::spawn_blocking(move || {
-        cited.into_iter().map(|cited| check(&workspace, &scopes, &shown, cited)).collect::<Vec<_>>()
-    })
-    .await
-    .unwrap_or_default();
-    let mut evidence = Vec::with_capacity(checked.len());
-    let mut warnings = Vec::new();
-    for (item, doubt) in checked {
-        evidence.push(item);
-        warnings.extend(doubt);
+    let workspace = Arc::clone(&run.shared.host.workspace);
+    let shown = run.record.shown.clone();
+    let kept: Vec<Cited> = cited.iter().take(MOST_EVIDENCE).cloned().collect();
+    let unchecked = kept.clone();
+    let until = std::time::Instant::now() + CHECK_TIME;
+    let looking = tokio::task::spawn_blocking(move || {
+        let look = |cited| match std::time::Instant::now() < until {
+            true => check(&workspace, &scopes, &shown, cited),
+            false => unverified(cited),
+        };
+        kept.into_iter().map(look).collect::<Vec<_>>()
+    });
+    let checked = match looking.await {
+        Ok(checked) => checked,
+        Err(_) => unchecked.into_iter().map(unverified).collect(),
+    };
+    let (evidence, doubts): (Vec<Evidence>, Vec<Option<Warning>>) = checked.into_iter().unzip();
+    let mut warnings: Vec<Warning> = doubts.into_iter().flatten().collect();
+    if cited.len() > MOST_EVIDENCE {
+        let text = format!("{} cited places were left out", cited.len() - MOST_EVIDENCE);
+        warnings.push(Warning::new(WarningCode::Cut, text));
     }
     (evidence, warnings)
+}
+
+fn unverified(cited: Cited) -> (Evidence, Option<Warning>) {
+    let words = format!("{} was not looked at in time", cited.path);
+    let warning = Warning::new(WarningCode::EvidenceNotRead, words);
+    let Cited { path, line, reason } = cited;
+    (Evidence { path, line, reason, verified: false }, Some(warning))
 }
 
 fn check(

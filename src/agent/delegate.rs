@@ -10,7 +10,7 @@ use tokio::time::Instant;
 
 use super::cancel::{CancelScope, LiveTask};
 use super::dispatch::CallEnd;
-use super::run::{Run, RunShared, run_agent};
+use super::run::{Run, RunShared, run_agent, standing_tokens};
 use super::{briefing, conclude};
 use crate::domain::context_store::{ContextStore, Sensitivity, SnippetKind};
 use crate::domain::contract::{Contract, Issue};
@@ -88,16 +88,23 @@ pub async fn too_deep(run: &Arc<RunShared>, call: &CallId, refused: &str) -> Cal
     refuse(run, call, Refusal::because(violation)).await
 }
 
+/// The answer to a `task` call that does not have the right form.
+pub async fn malformed(run: &Arc<RunShared>, call: &CallId, field: &str, words: &str) -> CallEnd {
+    let violation = Violation::new(Code::InvalidTask, field, words);
+    refuse(run, call, Refusal::because(violation)).await
+}
+
 /// Waits for a place, makes the contract, runs the child to its end and reports.
 pub async fn run_child(parent: &Arc<RunShared>, call: &ToolCall, ticket: Ticket) -> CallEnd {
     let began = Instant::now();
-    let place = match parent.tree.places.try_acquire() {
-        Ok(place) => Ok(place),
-        Err(_) => wait_for_place(parent, call, &ticket).await,
+    let place = match (ticket.scope.ending(), parent.tree.places.try_acquire()) {
+        (Some(ending), _) => Err(ending),
+        (None, Ok(place)) => Ok(place),
+        (None, Err(_)) => wait_for_place(parent, call, &ticket).await,
     };
     let _place = match place {
         Ok(place) => place,
-        Err(ending) => return never_started(&ticket, ending),
+        Err(ending) => return never_started(parent, &ticket, ending).await,
     };
     let issue = Issue { task_id: ticket.task, attempt: 1, issued_at: (parent.host.clock)() };
     let narrowed =
@@ -116,11 +123,10 @@ async fn wait_for_place<'a>(
     call: &ToolCall,
     ticket: &Ticket,
 ) -> Result<tokio::sync::SemaphorePermit<'a>, Ending> {
-    let role = ticket.request.role.as_deref().unwrap_or(RoleTable::DEFAULT);
     let fact = Fact::TaskQueued {
         call: call.call.clone(),
-        description: briefing::title(&ticket.request),
-        role: role.to_owned(),
+        description: ticket.request.title(),
+        role: ticket.request.role_name().to_owned(),
         position: parent.tree.queue_position(),
     };
     let origin = Origin { task: Some(ticket.task), ..parent.origin.clone() };
@@ -172,7 +178,7 @@ async fn start(
         .emit(Fact::RunStarted {
             call: Some(call.call.clone()),
             role: child.contract.role().to_owned(),
-            description: Some(briefing::title(&ticket.request)),
+            description: Some(ticket.request.title()),
             depth: child.contract.depth(),
             contract: child.contract.view(),
         })
@@ -195,13 +201,9 @@ async fn begin(run: &mut Run) -> Ending {
 
 async fn finish(parent: &RunShared, ticket: &Ticket, run: Run, ending: Ending) -> CallEnd {
     let child = Arc::clone(&run.shared);
-    let (ending, mut report) = conclude::report(&run, ending).await;
-    let key = format!("report:{}", ticket.task.0);
-    if parent.contract.depth() == 0 {
-        report.next = format!("{} It can be given to another task as `{key}`.", report.next);
-    }
-    let report = report.capped();
-    let json = report.to_json();
+    let (ending, report) = conclude::report(&run, ending).await;
+    let mut report = parent.host.redactor.report(report);
+    let json = keep_report(parent, ticket.task, &mut report).await;
     child
         .emit(Fact::RunFinished(Box::new(RunFinished {
             report: Some(report.clone()),
@@ -209,16 +211,22 @@ async fn finish(parent: &RunShared, ticket: &Ticket, run: Run, ending: Ending) -
             ..conclude::finished(&run, ending)
         })))
         .await;
-    if parent.contract.depth() == 0 {
-        keep_report(parent, ticket.task, &report, &json, key).await;
-    }
     task_end(report, run.record.usage_total, ending, json)
 }
 
-/// The report becomes a snippet that a later task can be given.
-async fn keep_report(parent: &RunShared, task: TaskId, report: &Report, json: &str, key: String) {
+/// The report becomes a snippet that a later task can be given, which the report says. Returns it
+/// as its parent reads it.
+async fn keep_report(parent: &RunShared, task: TaskId, report: &mut Report) -> String {
+    if parent.contract.depth() > 0 {
+        *report = report.clone().capped();
+        return report.to_json();
+    }
+    let key = format!("report:{}", task.0);
+    report.next = format!("{} It can be given to another task as `{key}`.", report.next);
+    *report = report.clone().capped();
+    let json = report.to_json();
     let text = match report.status {
-        Status::Completed => json.to_owned(),
+        Status::Completed => json.clone(),
         Status::BudgetExhausted
         | Status::Cancelled
         | Status::Blocked
@@ -235,6 +243,7 @@ async fn keep_report(parent: &RunShared, task: TaskId, report: &Report, json: &s
     );
     let fact = Fact::ContextAdded { card, sensitivity: Sensitivity::Normal, text: Some(text) };
     parent.host.emit(&Origin::session(), fact).await;
+    json
 }
 
 fn task_end(report: Report, usage_total: Usage, ending: Ending, json: String) -> CallEnd {
@@ -251,15 +260,21 @@ fn task_end(report: Report, usage_total: Usage, ending: Ending, json: String) ->
         truncated: false,
         shown: Vec::new(),
     };
-    CallEnd { output, failure, duration_ms: 0, child: Some((report, usage_total)) }
+    CallEnd {
+        output,
+        failure,
+        duration_ms: 0,
+        child: Some((report, usage_total)),
+        left_behind: false,
+    }
 }
 
 /// A task that was cancelled in the queue: a report, and no run.
-fn never_started(ticket: &Ticket, ending: Ending) -> CallEnd {
+async fn never_started(parent: &RunShared, ticket: &Ticket, ending: Ending) -> CallEnd {
     let mut report = empty_report(ending, "Cancelled while it waited for a place; it never ran.");
     report.task_id = Some(ticket.task);
     report.attempt = Some(1);
-    let json = report.to_json();
+    let json = keep_report(parent, ticket.task, &mut report).await;
     task_end(report, Usage::none(), ending, json)
 }
 
@@ -317,11 +332,13 @@ fn child_shared(
     account: AccountId,
 ) -> Arc<RunShared> {
     let host = Arc::clone(&parent.host);
-    let role = parent.tree.roles.get(contract.role());
+    let system = briefing::child_prompt(parent.tree.roles.get(contract.role()));
+    let schemas = host.toolbox.schemas(contract.tools());
     let run = RunId::child(ticket.task, 1);
     Arc::new(RunShared {
-        system: briefing::child_prompt(role).into(),
-        schemas: host.toolbox.schemas(contract.tools()).into(),
+        standing_tokens: standing_tokens(&system, &schemas),
+        system: system.into(),
+        schemas: schemas.into(),
         origin: Origin::child(run, parent.contract.run().clone(), ticket.task, 1),
         tree: Arc::clone(&parent.tree),
         account,
@@ -381,7 +398,7 @@ fn with_grant<T>(
         store,
         secrets: &host.secrets,
         roles: &parent.tree.roles,
-        endpoint: &host.endpoint(),
+        endpoint: &parent.tree.endpoint(),
         ancestors: &ancestors,
         siblings: &siblings,
         child_overhead_tokens: briefing::child_overhead_tokens(&host.toolbox),
@@ -416,7 +433,7 @@ fn reads_only(request: &TaskRequest, roles: &RoleTable) -> bool {
     match &request.permissions {
         Some(asked) => asked.iter().all(|name| Permission::from_name(name).is_some_and(reads)),
         None => roles
-            .get(request.role.as_deref().unwrap_or(RoleTable::DEFAULT))
+            .get(request.role_name())
             .is_some_and(|role| role.permissions.iter().copied().all(reads)),
     }
 }

@@ -24,8 +24,9 @@ use crate::tool::{Shown, Tool, ToolContext, ToolOutput, excerpt};
 
 /// How long a tool may take to end after a cancel before it is left behind.
 const CANCEL_GRACE: Duration = Duration::from_secs(2);
-/// Calls that only read and run at the same time.
-const SIDE_BY_SIDE: usize = 16;
+/// Calls that only read and run at the same time: more than the children that may wait for a place,
+/// so that each of them can say that it waits.
+const SIDE_BY_SIDE: usize = 64;
 /// Tokens below which a result is not worth running a call for.
 const LEAST_ROOM: u64 = 64;
 
@@ -39,6 +40,8 @@ pub struct CallEnd {
     pub duration_ms: u64,
     /// For a `task` call that started: the report, and the usage of the child's whole tree.
     pub child: Option<(Report, Usage)>,
+    /// True if it did not end in time after a cancel and was left behind.
+    pub left_behind: bool,
 }
 
 impl CallEnd {
@@ -49,6 +52,7 @@ impl CallEnd {
             failure: Some(failure),
             duration_ms: 0,
             child: None,
+            left_behind: false,
         }
     }
 }
@@ -72,8 +76,9 @@ impl Planned {
 
 /// Runs a batch. Afterwards `run.settled` holds one result for each call.
 pub async fn dispatch(run: &mut Run, calls: Vec<ToolCall>) -> Result<(), Ending> {
-    let planned = admit_all(run, &calls).await;
-    let mut batch = Batch { outputs: vec![None; calls.len()], open: calls.len(), calls };
+    let room = run.room_for_results();
+    let planned = admit_all(run, &calls, room).await;
+    let mut batch = Batch { outputs: vec![None; calls.len()], open: calls.len(), room, calls };
     for segment in segments(planned) {
         let mut waiting = segment.into_iter();
         let mut running = FuturesUnordered::new();
@@ -127,12 +132,11 @@ fn decided(end: CallEnd) -> Planned {
     Planned::Decided(Box::new(end))
 }
 
-async fn admit_all(run: &mut Run, calls: &[ToolCall]) -> Vec<Planned> {
+async fn admit_all(run: &mut Run, calls: &[ToolCall], room: Option<u64>) -> Vec<Planned> {
     let affordable = match run.shared.tree.ledger().left(run.shared.account, Dimension::ToolCalls) {
         Left::Of(left) => usize::try_from(left).unwrap_or(0),
         Left::Unlimited | Left::Off => usize::MAX,
     };
-    let room = run.room_for_results();
     let mut planned = Vec::with_capacity(calls.len());
     for (index, call) in calls.iter().enumerate() {
         let no_room = room.is_some_and(|tokens| tokens < LEAST_ROOM * (index as u64 + 1));
@@ -140,9 +144,12 @@ async fn admit_all(run: &mut Run, calls: &[ToolCall]) -> Vec<Planned> {
             planned.push(decided(CallEnd::unstarted(Failure::NotRun, "not run: budget")));
             continue;
         }
-        run.shared.tree.ledger().charge_calls(run.shared.account, 1);
-        run.record.tool_calls += 1;
-        planned.push(admit(run, call).await);
+        let admitted = admit(run, call).await;
+        // A tool is paid for when it starts; what never starts is free.
+        if !matches!(admitted, Planned::Tool { .. }) {
+            run.shared.tree.ledger().charge_calls(run.shared.account, 1);
+        }
+        planned.push(admitted);
     }
     planned
 }
@@ -165,12 +172,19 @@ async fn admit(run: &mut Run, call: &ToolCall) -> Planned {
 /// A call that the guard refused. A `task` call of a run that may not delegate gets the contract's
 /// own answer; arguments that do not fit are an error like any other, not an attempt at more.
 async fn answer_refused(run: &mut Run, call: &ToolCall, refused: Refused) -> CallEnd {
-    if matches!(refused.kind, RefusalKind::BadArguments { .. }) {
-        return CallEnd::unstarted(Failure::Refused, refused.text);
-    }
-    run.record.refused.push(call.name.clone());
-    if call.name == crate::tool::task::NAME {
-        return delegate::too_deep(&run.shared, &call.call, &refused.text).await;
+    let is_task = call.name == crate::tool::task::NAME;
+    match refused.kind {
+        RefusalKind::BadArguments { field } if is_task => {
+            run.record.refused.push(call.name.clone());
+            return delegate::malformed(&run.shared, &call.call, &field, &refused.text).await;
+        }
+        RefusalKind::BadArguments { .. } => {}
+        RefusalKind::UnknownTool | RefusalKind::NotHeld => {
+            run.record.refused.push(call.name.clone());
+            if is_task {
+                return delegate::too_deep(&run.shared, &call.call, &refused.text).await;
+            }
+        }
     }
     CallEnd::unstarted(Failure::Refused, refused.text)
 }
@@ -196,8 +210,9 @@ async fn use_tool(
     arguments: Value,
 ) -> CallEnd {
     if shared.scope.ending().is_some() {
-        return CallEnd::unstarted(Failure::Cancelled, "not run: cancelled");
+        return CallEnd::unstarted(Failure::NotRun, "not run: cancelled");
     }
+    shared.tree.ledger().charge_calls(shared.account, 1);
     let (call_id, name) = (call.call.clone(), call.name.clone());
     shared.emit(Fact::ToolStarted { call: call_id, name, arguments: call.arguments.clone() }).await;
     let began = Instant::now();
@@ -207,23 +222,27 @@ async fn use_tool(
         cancel: shared.scope.token().child_token(),
     };
     let mut future = tool.run(arguments, context);
+    let mut left_behind = false;
     let (output, failure) = if let Ok(output) = shared.scope.race(&mut future).await {
         let failure = (!output.ok).then_some(Failure::Error);
         (output, failure)
     } else {
         // The token has fired; what the tool started ends before the run goes on.
-        let _ = timeout(CANCEL_GRACE, future).await;
+        left_behind = timeout(CANCEL_GRACE, future).await.is_err();
         (ToolOutput::error("cancelled while it ran"), Some(Failure::Cancelled))
     };
     let duration_ms = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
-    CallEnd { output, failure, duration_ms, child: None }
+    CallEnd { output, failure, duration_ms, child: None, left_behind }
 }
 
 /// A batch that is going on.
 struct Batch {
     calls: Vec<ToolCall>,
+    /// Results by call, but for calls that never ran: those are no doing of the model's.
     outputs: Vec<Option<(bool, String)>>,
     open: usize,
+    /// Tokens that all results may add, as it was before anything of the batch started.
+    room: Option<u64>,
 }
 
 impl Batch {
@@ -231,7 +250,9 @@ impl Batch {
     /// one of the batch carries the loop guard's warning, since only then all results are known.
     async fn finish(&mut self, run: &mut Run, index: usize, mut end: CallEnd) {
         self.fit(run, &mut end.output);
-        self.outputs[index] = Some((end.output.ok, end.output.text.clone()));
+        if end.failure != Some(Failure::NotRun) {
+            self.outputs[index] = Some((end.output.ok, end.output.text.clone()));
+        }
         self.open -= 1;
         if self.open == 0
             && let Some(warning) = self.judge(run)
@@ -263,7 +284,7 @@ impl Batch {
 
     /// Cuts a result so that the next prompt and its wrap-up still fit into the budget.
     fn fit(&self, run: &Run, output: &mut ToolOutput) {
-        let Some(room) = run.room_for_results() else { return };
+        let Some(room) = self.room else { return };
         let taken: u64 = run.settled.iter().map(|result| estimate_tokens(&result.output)).sum();
         let share = room.saturating_sub(taken) / self.open.max(1) as u64;
         if estimate_tokens(&output.text) > share {
@@ -273,6 +294,8 @@ impl Batch {
                 "cut to fit the budget of this run; ask for less at a time",
             );
             output.truncated = true;
+            // What was cut away was not shown; which lines are left is not known any more.
+            output.shown.clear();
         }
     }
 
@@ -306,6 +329,10 @@ impl Batch {
 fn note(run: &mut Run, call: &ToolCall, end: &mut CallEnd) {
     let shown: Vec<Shown> = std::mem::take(&mut end.output.shown);
     run.record.shown.extend(shown);
+    run.record.tool_calls += u64::from(end.failure != Some(Failure::NotRun));
+    if end.left_behind {
+        run.record.not_ended.push(call_line(call));
+    }
     if !matches!(end.failure, Some(Failure::NotRun | Failure::Refused | Failure::Denied)) {
         let outcome = if end.output.ok { "ok" } else { "failed" };
         run.record.done.push(format!("{}: {outcome}", call_line(call)));

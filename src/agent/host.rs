@@ -14,7 +14,9 @@ use crate::domain::ids::TaskId;
 use crate::domain::ledger::{AccountId, Ledger};
 use crate::domain::role::RoleTable;
 use crate::journal::hub::Hub;
+use crate::journal::redact::Redactor;
 use crate::provider::Provider;
+use crate::provider::retry::Patience;
 use crate::tool::toolbox::Toolbox;
 use crate::workspace::Workspace;
 
@@ -25,8 +27,6 @@ pub type Clock = Arc<dyn Fn() -> Timestamp + Send + Sync>;
 pub struct Host {
     /// Where facts go.
     pub hub: Hub,
-    /// Who answers.
-    pub provider: Arc<dyn Provider>,
     /// All tools there are.
     pub toolbox: Toolbox,
     /// The ground.
@@ -35,8 +35,14 @@ pub struct Host {
     pub store: Mutex<ContextStore>,
     /// Texts that may never leave, such as API keys.
     pub secrets: Vec<String>,
+    /// Blots them, and whatever looks like a key, out of what a child reports.
+    pub redactor: Redactor,
     /// How deep runs may go.
     pub max_depth: u32,
+    /// How long to wait for the model, and how often.
+    pub patience: Patience,
+    /// At which part of its window the conversation is summarised.
+    pub compact_at: Share,
     /// The live tasks, for cancelling one.
     pub live: Arc<LiveTasks>,
     /// The time of day.
@@ -60,22 +66,35 @@ impl Host {
     pub fn store(&self) -> MutexGuard<'_, ContextStore> {
         self.store.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
 
-    /// Who would answer a child.
-    pub fn endpoint(&self) -> Endpoint {
-        let identity = self.provider.identity();
-        Endpoint {
-            provider: identity.provider.clone(),
-            model: identity.model.clone(),
-            local: identity.local,
-            priced: identity.prices.is_some(),
-        }
+/// A part of a whole, in percent from 1 to 100.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Share(u8);
+
+impl Share {
+    /// This many percent; `None` outside of 1 to 100.
+    pub fn percent(percent: u8) -> Option<Self> {
+        (1..=100).contains(&percent).then_some(Self(percent))
+    }
+
+    /// This part of a whole.
+    pub fn of(self, whole: u64) -> u64 {
+        whole / 100 * u64::from(self.0)
+    }
+}
+
+impl Default for Share {
+    fn default() -> Self {
+        Self(80)
     }
 }
 
 /// What a parent run shares with all its descendants.
 pub struct RunTree {
     ledger: Mutex<Ledger>,
+    /// Who answers.
+    pub provider: Arc<dyn Provider>,
     /// The roles with the limits of this run's preset.
     pub roles: RoleTable,
     /// Places for children that run at the same time.
@@ -85,13 +104,25 @@ pub struct RunTree {
 
 impl RunTree {
     /// A tree whose root account is already open.
-    pub fn new(ledger: Ledger, roles: RoleTable) -> Self {
+    pub fn new(provider: Arc<dyn Provider>, ledger: Ledger, roles: RoleTable) -> Self {
         let active = ledger.totals().active as usize;
         Self {
+            provider,
             ledger: Mutex::new(ledger),
             roles,
             places: Semaphore::new(active.max(1)),
             waiting: Arc::default(),
+        }
+    }
+
+    /// Who would answer a child.
+    pub fn endpoint(&self) -> Endpoint {
+        let identity = self.provider.identity();
+        Endpoint {
+            provider: identity.provider.clone(),
+            model: identity.model.clone(),
+            local: identity.local,
+            priced: identity.prices.is_some(),
         }
     }
 
@@ -139,27 +170,36 @@ impl Drop for Settlement {
     }
 }
 
-/// What a person typed while a run was going on, waiting for the next boundary.
+/// Words that a person typed while a run was going on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Typed {
+    /// The words.
+    pub words: String,
+    /// True if the parent is to delegate them.
+    pub must_delegate: bool,
+}
+
+/// What was typed and waits for the next boundary.
 #[derive(Debug, Default)]
-pub struct Inbox(Mutex<VecDeque<String>>);
+pub struct Inbox(Mutex<VecDeque<Typed>>);
 
 impl Inbox {
     /// Adds a message.
-    pub fn push(&self, text: String) {
-        self.lock().push_back(text);
+    pub fn push(&self, typed: Typed) {
+        self.lock().push_back(typed);
     }
 
     /// Takes all messages, oldest first.
-    pub fn drain(&self) -> Vec<String> {
+    pub fn drain(&self) -> Vec<Typed> {
         self.lock().drain(..).collect()
     }
 
     /// Takes the oldest message.
-    pub fn pop(&self) -> Option<String> {
+    pub fn pop(&self) -> Option<Typed> {
         self.lock().pop_front()
     }
 
-    fn lock(&self) -> MutexGuard<'_, VecDeque<String>> {
+    fn lock(&self) -> MutexGuard<'_, VecDeque<Typed>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

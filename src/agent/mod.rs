@@ -10,6 +10,7 @@
 pub mod briefing;
 pub mod cancel;
 pub mod claims;
+pub mod compact;
 pub mod conclude;
 pub mod delegate;
 pub mod dispatch;

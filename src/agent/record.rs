@@ -28,6 +28,8 @@ pub struct Record {
     pub children: Vec<Report>,
     /// Requests that were open when it was cancelled.
     pub connections_closed: u32,
+    /// Calls that did not end in time after a cancel.
+    pub not_ended: Vec<String>,
     /// Why a provider or this program failed, in words.
     pub failure: Option<String>,
     /// How long it ran, in ms.
@@ -47,6 +49,7 @@ impl Default for Record {
             refused: Vec::new(),
             children: Vec::new(),
             connections_closed: 0,
+            not_ended: Vec::new(),
             failure: None,
             duration_ms: 0,
         }

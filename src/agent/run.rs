@@ -15,7 +15,7 @@ use super::host::{Host, Inbox, RunTree};
 use super::record::Record;
 use super::runaway::LoopGuard;
 use super::turn::TurnPlan;
-use super::{conclude, dispatch, turn};
+use super::{compact, conclude, dispatch, turn};
 use crate::domain::budget::{Dimension, Limit};
 use crate::domain::context_store::Sensitivity;
 use crate::domain::contract::Contract;
@@ -30,6 +30,12 @@ use crate::domain::spending::{self, Ask, Plan};
 use crate::domain::usage::estimate_tokens;
 use crate::domain::violation::Code;
 use crate::provider::ToolChoice;
+use crate::tool::task;
+
+/// Tokens of the sentence that announces a wrap-up, which any turn may turn out to need.
+const WRAP_UP_WORDS: u64 = 64;
+/// One, in thousandths.
+const ONE: u64 = 1_000;
 
 /// What stays the same while a run goes on. Children of one batch read it side by side.
 pub struct RunShared {
@@ -49,6 +55,8 @@ pub struct RunShared {
     pub system: Arc<str>,
     /// The tools that its model is offered.
     pub schemas: Arc<[ToolSchema]>,
+    /// Tokens of the system prompt and the tool schemas, by estimate.
+    pub standing_tokens: u64,
     /// The run that delegated to it.
     pub above: Option<Arc<RunShared>>,
     /// The fingerprints of its children that are queued or running.
@@ -63,6 +71,13 @@ impl RunShared {
         self.children.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Cancels the run and everything under it, and tells so first.
+    pub async fn cancel(&self, reason: Ending, by: By) {
+        let target = self.contract.run().to_string();
+        self.emit(Fact::CancelRequested { target, by }).await;
+        self.scope.fire(reason);
+    }
+
     /// Tells what happened in this run.
     pub async fn emit(&self, fact: Fact) {
         self.host.emit(&self.origin, fact).await;
@@ -72,14 +87,11 @@ impl RunShared {
     pub fn elapsed_ms(&self) -> u64 {
         u64::try_from(self.began.elapsed().as_millis()).unwrap_or(u64::MAX)
     }
+}
 
-    /// Tokens of the system prompt and the tool schemas, by estimate.
-    pub fn standing_tokens(&self) -> u64 {
-        let schemas = self.schemas.iter().map(|schema| {
-            estimate_tokens(&schema.description) + estimate_tokens(&schema.parameters.to_string())
-        });
-        estimate_tokens(&self.system) + schemas.sum::<u64>()
-    }
+/// Tokens of a system prompt and the tool schemas beside it, by estimate.
+pub fn standing_tokens(system: &str, schemas: &[ToolSchema]) -> u64 {
+    estimate_tokens(system) + schemas.iter().map(ToolSchema::estimated_tokens).sum::<u64>()
 }
 
 /// One execution of the loop.
@@ -96,12 +108,16 @@ pub struct Run {
     pub inbox: Option<Arc<Inbox>>,
     /// Why the next turn must be the wrap-up, whatever the ledger says.
     pub forced: Option<Exhausted>,
-    /// The tool choice of the first turn.
-    pub first_choice: ToolChoice,
+    /// The tool choice of the next turn.
+    pub next_choice: ToolChoice,
     /// Results of the batch that is going on.
     pub settled: Vec<ToolResult>,
     /// True once the model was asked to complete its report.
     pub asked_again: bool,
+    /// True once older results were cut because the model refused the prompt as too long.
+    pub shortened: bool,
+    /// What the provider counts for a thousand tokens of our estimate.
+    scale: u64,
 }
 
 impl Run {
@@ -114,9 +130,11 @@ impl Run {
             loop_guard: LoopGuard::default(),
             inbox,
             forced: None,
-            first_choice: ToolChoice::Auto,
+            next_choice: ToolChoice::Auto,
             settled: Vec::new(),
             asked_again: false,
+            shortened: false,
+            scale: ONE,
         }
     }
 
@@ -159,10 +177,24 @@ impl Run {
         Ending::Failed(Code::Internal)
     }
 
+    /// The size of the next prompt: our estimate, corrected by what the provider counted before.
+    pub fn prompt_tokens(&self) -> u64 {
+        let estimate = self.shared.standing_tokens + self.history.estimated_tokens();
+        estimate.saturating_mul(self.scale) / ONE + WRAP_UP_WORDS
+    }
+
+    /// Learns from what the provider counted for a prompt of `estimated` tokens.
+    pub fn learn_scale(&mut self, estimated: u64, counted: u64) {
+        if estimated > 0 && counted > 0 {
+            let scale = self.scale.saturating_mul(counted) / estimated;
+            self.scale = scale.clamp(ONE / 2, ONE * 4);
+        }
+    }
+
     fn ask(&self) -> Ask {
-        let identity = self.shared.host.provider.identity();
+        let identity = self.shared.tree.provider.identity();
         Ask {
-            prompt_tokens: self.shared.standing_tokens() + self.history.estimated_tokens(),
+            prompt_tokens: self.prompt_tokens(),
             output_per_request: self.shared.contract.output_per_request(),
             model_max_output: identity.max_output_tokens,
             prices: identity.prices,
@@ -175,8 +207,8 @@ impl Run {
         spending::room_for_results(&ledger, self.shared.account, &self.ask())
     }
 
-    /// Whether the next request may be a normal turn; reserves its worst case.
-    fn plan(&self) -> Result<TurnPlan, Ending> {
+    /// Whether the next request may be a normal turn.
+    pub fn plan(&self) -> Result<TurnPlan, Ending> {
         let (account, ask) = (self.shared.account, self.ask());
         let mut ledger = self.shared.tree.ledger();
         ledger.set_elapsed_ms(account, self.shared.elapsed_ms());
@@ -189,15 +221,12 @@ impl Run {
             }
             Plan::Salvage { because } => return Err(Ending::Exhausted(because)),
         };
-        ledger.reserve_request(account, spending::worst_case(&ask, max_tokens));
-        ledger.begin_turn(account);
+        let worst_case = spending::worst_case(&ask, max_tokens);
         let of = ledger.limits(account)[Dimension::Turns].finite();
         drop(ledger);
-        let first = self.record.turns == 0;
         let tool_choice = match because {
             Some(_) => ToolChoice::None,
-            None if first => self.first_choice.clone(),
-            None => ToolChoice::Auto,
+            None => self.next_choice.clone(),
         };
         Ok(TurnPlan {
             max_tokens,
@@ -205,7 +234,21 @@ impl Run {
             of,
             tool_choice,
             prompt_tokens: ask.prompt_tokens,
+            worst_case,
+            aside: None,
         })
+    }
+
+    /// Reserves the request's worst case and counts its turn.
+    pub fn begin_turn(&mut self, plan: &TurnPlan) {
+        let mut ledger = self.shared.tree.ledger();
+        ledger.reserve_request(self.shared.account, plan.worst_case);
+        ledger.begin_turn(self.shared.account);
+        drop(ledger);
+        self.record.turns += 1;
+        if plan.aside.is_none() {
+            self.next_choice = ToolChoice::Auto;
+        }
     }
 }
 
@@ -225,7 +268,7 @@ pub async fn run_agent(run: &mut Run) -> Ending {
         if let Some(ending) = in_time {
             ending
         } else {
-            shared.scope.fire(Ending::Cancelled(By::Budget));
+            shared.cancel(Ending::Cancelled(By::Budget), By::Budget).await;
             looped.await.map(|ending| match ending {
                 Ending::Cancelled(By::Budget) => Ending::Exhausted(Exhausted::Duration),
                 other => other,
@@ -271,8 +314,15 @@ async fn step(run: &mut Run) -> Result<ControlFlow<Ending>, Ending> {
     if let Some(ending) = run.shared.scope.ending() {
         return Err(ending);
     }
+    compact::if_due(run).await?;
     let plan = run.plan()?;
-    let answer = turn::take(run, &plan).await?;
+    run.begin_turn(&plan);
+    let answer = match turn::take(run, &plan).await {
+        Err(Ending::Failed(Code::ContextExceeded)) if compact::after_refusal(run).await => {
+            return Ok(ControlFlow::Continue(()));
+        }
+        taken => taken?,
+    };
     let stop = answer.stop_reason.clone();
     let calls = run.enter(answer).await?;
     if let Some(dimension) = run.shared.tree.ledger().overrun(run.shared.account) {
@@ -337,9 +387,12 @@ async fn ask_again(run: &mut Run, question: String) -> ControlFlow<Ending> {
 }
 
 async fn hear_inbox(run: &mut Run) -> Result<(), Ending> {
-    let texts = run.inbox.as_ref().map(|inbox| inbox.drain()).unwrap_or_default();
-    for text in texts {
-        run.hear(&text).await.map_err(|error| run.internal(&error))?;
+    let typed = run.inbox.as_ref().map(|inbox| inbox.drain()).unwrap_or_default();
+    for typed in typed {
+        run.hear(&typed.words).await.map_err(|error| run.internal(&error))?;
+        if typed.must_delegate {
+            run.next_choice = ToolChoice::Named(task::NAME.to_owned());
+        }
     }
     Ok(())
 }
@@ -360,6 +413,12 @@ async fn close_open_calls(run: &mut Run, ending: Ending) {
         }
     };
     refuse_all(run, reason, failure).await;
+    if run.shared.contract.depth() == 0 && ending != Ending::Completed {
+        // The next question must not read as a part of this one.
+        if let Some(closing) = run.history.close(reason) {
+            run.shared.emit(Fact::Message(MessageFact::from(&closing))).await;
+        }
+    }
     if let Some(words) = run.record.failure.clone() {
         run.shared.emit(Fact::notice(Level::Error, "RUN_FAILED", words)).await;
     }

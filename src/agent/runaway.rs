@@ -76,23 +76,27 @@ impl LoopGuard {
         }
     }
 
-    /// The most identical errors in a row that end in, or lie in, this batch.
+    /// In how many batches in a row the newest error came. Equal errors of one batch count once:
+    /// the model has not read the first of them yet.
     fn count_errors(&mut self, batch: &[Observed<'_>]) -> usize {
-        let mut most = 0;
+        let mut counted = None;
         for call in batch {
             if call.ok {
                 (self.last_error, self.equal_errors) = (None, 0);
                 continue;
             }
             let error = Sha::of(format!("{}\0{}", call.name, call.output));
+            if counted.as_ref() == Some(&error) {
+                continue;
+            }
+            counted = Some(error.clone());
             if self.last_error.as_ref() == Some(&error) {
                 self.equal_errors += 1;
             } else {
                 (self.last_error, self.equal_errors) = (Some(error), 1);
             }
-            most = most.max(self.equal_errors);
         }
-        most
+        self.equal_errors
     }
 
     /// How often the newest cycle of one, two or three batches stands in a row at the end. A
@@ -156,6 +160,16 @@ mod tests {
             let quiet = cycle.len() * 3;
             assert!(verdicts[..quiet].iter().all(|v| *v == Verdict::Fine), "{cycle:?}");
         }
+    }
+
+    #[test]
+    fn equal_errors_of_one_batch_count_once() {
+        let mut guard = LoopGuard::default();
+        let batch = [call("task", "no", false); 8];
+        assert_eq!(guard.observe(&batch), Verdict::Fine);
+        assert_eq!(guard.observe(&batch), Verdict::Fine);
+        assert_eq!(guard.observe(&batch), Verdict::Warn);
+        assert_eq!(guard.observe(&batch), Verdict::Stop);
     }
 
     #[test]

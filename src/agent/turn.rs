@@ -2,15 +2,20 @@
 //! kept and what it cost is charged.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use futures_util::StreamExt;
+use tokio::time::timeout;
 
 use super::run::{Run, RunShared};
+use crate::domain::budget::Dimension;
 use crate::domain::event::Fact;
+use crate::domain::ledger::Charge;
 use crate::domain::message::{AssistantMessage, Block, Message, StopReason};
 use crate::domain::report::{By, Ending, Exhausted};
 use crate::domain::usage::Usage;
 use crate::domain::violation::Code;
+use crate::provider::retry::{self, Decision};
 use crate::provider::{Chunk, ProviderError, Request, ToolChoice};
 
 /// What was decided about a request before it is sent.
@@ -26,12 +31,15 @@ pub struct TurnPlan {
     pub tool_choice: ToolChoice,
     /// The prompt's size by estimate.
     pub prompt_tokens: u64,
+    /// What it may use at most.
+    pub worst_case: Charge,
+    /// The messages of a request beside the conversation: nothing of its answer is shown or kept.
+    pub aside: Option<Vec<Arc<Message>>>,
 }
 
 /// Takes the turn. An answer is whole: its stream said why it stopped. On a cancel or an error the
 /// partial text enters the history, marked as interrupted, and no call of it runs.
 pub async fn take(run: &mut Run, plan: &TurnPlan) -> Result<AssistantMessage, Ending> {
-    run.record.turns += 1;
     run.shared
         .emit(Fact::TurnStarted {
             turn: run.record.turns,
@@ -40,18 +48,79 @@ pub async fn take(run: &mut Run, plan: &TurnPlan) -> Result<AssistantMessage, En
             prompt_tokens_estimate: plan.prompt_tokens,
         })
         .await;
+    if let Some(ending) = run.shared.scope.ending() {
+        run.shared.tree.ledger().charge_request(run.shared.account, &Usage::none());
+        return Err(ending);
+    }
     let request = request(run, plan);
-    let mut answer = Assembly::default();
-    let followed = follow(&run.shared, request, &mut answer).await;
-    charge(run, plan, &answer).await;
-    match followed {
-        Ok(()) => Ok(answer.into_message(&run.shared, false)),
-        Err(end) => {
-            let ending = run.note_broken_turn(end);
+    let mut tries = 1;
+    loop {
+        let mut answer = Assembly::default();
+        let followed =
+            follow(&run.shared, request.clone(), &mut answer, plan.aside.is_none()).await;
+        charge(run, plan, &answer, &followed).await;
+        let Err(broken) = followed else {
+            return Ok(answer.into_message(&run.shared, false));
+        };
+        if let Some(wait) = wait_before_next_try(&run.shared, &broken, &answer, tries) {
+            tries += 1;
+            wait_to_retry(&run.shared, plan, &broken, wait, tries).await?;
+            continue;
+        }
+        let ending = run.note_broken_turn(broken, plan.prompt_tokens);
+        if plan.aside.is_none() {
             keep_partial(run, answer).await?;
-            Err(ending)
+        }
+        return Err(ending);
+    }
+}
+
+fn wait_before_next_try(
+    shared: &RunShared,
+    broken: &Broken,
+    answer: &Assembly,
+    tries: u32,
+) -> Option<Duration> {
+    let Broken::Failed(error) = broken else { return None };
+    match retry::decide(error, answer.was_shown(), tries, &shared.host.patience) {
+        Decision::Again(wait) => Some(wait),
+        Decision::GiveUp => None,
+    }
+}
+
+/// Says what is waited for, waits, and reserves the next try as the first one was.
+async fn wait_to_retry(
+    shared: &RunShared,
+    plan: &TurnPlan,
+    broken: &Broken,
+    wait: Duration,
+    next_try: u32,
+) -> Result<(), Ending> {
+    let (http_status, reason) = match broken {
+        Broken::Failed(error) => (error.http_status(), error.to_string()),
+        Broken::Cancelled(_) => (None, String::new()),
+    };
+    let delay_ms = u64::try_from(wait.as_millis()).unwrap_or(u64::MAX);
+    shared.emit(Fact::RetryScheduled { delay_ms, http_status, attempt: next_try, reason }).await;
+    shared.scope.race(tokio::time::sleep(wait)).await?;
+    reserve_again(shared, plan)
+}
+
+/// The next try is reserved as the first one was; what the tries before it used may have left too
+/// little for that.
+fn reserve_again(shared: &RunShared, plan: &TurnPlan) -> Result<(), Ending> {
+    let mut ledger = shared.tree.ledger();
+    if let Some(dimension) = ledger.overrun(shared.account) {
+        return Err(Ending::Overrun(dimension));
+    }
+    for dimension in Dimension::ALL.into_iter().filter(|dimension| dimension.is_shared()) {
+        let left = ledger.left_with_hold_back(shared.account, dimension);
+        if !left.covers(plan.worst_case.amount(dimension)) {
+            return Err(Ending::Exhausted(dimension.into()));
         }
     }
+    ledger.reserve_request(shared.account, plan.worst_case);
+    Ok(())
 }
 
 /// Why a stream was not followed to its end.
@@ -60,21 +129,31 @@ enum Broken {
     Failed(ProviderError),
 }
 
-async fn follow(shared: &RunShared, request: Request, answer: &mut Assembly) -> Result<(), Broken> {
-    let mut stream = shared.host.provider.stream(request);
+async fn follow(
+    shared: &RunShared,
+    request: Request,
+    answer: &mut Assembly,
+    shown: bool,
+) -> Result<(), Broken> {
+    let mut stream = shared.tree.provider.stream(request);
     loop {
-        match shared.scope.race(stream.next()).await {
-            Err(ending) => return Err(Broken::Cancelled(ending)),
-            Ok(Some(Ok(chunk))) => {
-                if let Some(fact) = answer.take(chunk) {
+        let limit = shared.host.patience.limit(answer.began);
+        let next = shared.scope.race(timeout(limit, stream.next()));
+        let Ok(next) = next.await.map_err(Broken::Cancelled)? else {
+            return Err(Broken::Failed(stalled(shared, limit, answer.began)));
+        };
+        match next {
+            Some(Ok(chunk)) => {
+                answer.began = true;
+                if let Some(fact) = answer.take(chunk).filter(|_| shown) {
                     shared.emit(fact).await;
                 }
             }
-            Ok(Some(Err(error))) => return Err(Broken::Failed(error)),
-            Ok(None) if answer.stop.is_some() => return Ok(()),
-            Ok(None) => {
+            Some(Err(error)) => return Err(Broken::Failed(error)),
+            None if answer.stop.is_some() => return Ok(()),
+            None => {
                 return Err(Broken::Failed(ProviderError::Broken {
-                    host: shared.host.provider.identity().provider.clone(),
+                    host: shared.tree.provider.identity().provider.clone(),
                     detail: "the stream ended before the answer did".to_owned(),
                 }));
             }
@@ -82,8 +161,17 @@ async fn follow(shared: &RunShared, request: Request, answer: &mut Assembly) -> 
     }
 }
 
+fn stalled(shared: &RunShared, limit: Duration, began: bool) -> ProviderError {
+    let identity = shared.tree.provider.identity();
+    ProviderError::Stalled {
+        host: identity.host.clone().unwrap_or_else(|| identity.provider.clone()),
+        seconds: limit.as_secs(),
+        phase: if began { "in the middle of its answer" } else { "before its answer began" },
+    }
+}
+
 impl Run {
-    fn note_broken_turn(&mut self, broken: Broken) -> Ending {
+    fn note_broken_turn(&mut self, broken: Broken, prompt_tokens: u64) -> Ending {
         match broken {
             Broken::Cancelled(ending) => {
                 self.record.connections_closed += 1;
@@ -91,7 +179,21 @@ impl Run {
             }
             Broken::Failed(error) => {
                 self.record.failure = Some(error.to_string());
-                Ending::Failed(Code::ProviderError)
+                match error {
+                    ProviderError::ContextExceeded { .. } => {
+                        self.record.failure = Some(format!(
+                            "{error} (about {prompt_tokens} tokens were sent); ask in a new \
+                             conversation, or choose a model with a larger context window"
+                        ));
+                        Ending::Failed(Code::ContextExceeded)
+                    }
+                    ProviderError::Unreachable { .. }
+                    | ProviderError::Status { .. }
+                    | ProviderError::Stalled { .. }
+                    | ProviderError::Broken { .. }
+                    | ProviderError::Script(_)
+                    | ProviderError::Setup(_) => Ending::Failed(Code::ProviderError),
+                }
             }
         }
     }
@@ -108,33 +210,55 @@ async fn keep_partial(run: &mut Run, mut answer: Assembly) -> Result<(), Ending>
     run.enter(message).await.map(drop)
 }
 
-/// Charges the request to the run and everything above it, and stops an ancestor that went below
-/// zero because of it.
-async fn charge(run: &mut Run, plan: &TurnPlan, answer: &Assembly) {
+/// Charges a try to the run and everything above it, and stops an ancestor that went below zero
+/// because of it. A server that refused or was never reached used nothing; what was begun, went
+/// silent or was cancelled is estimated where the server told no figures.
+async fn charge(run: &mut Run, plan: &TurnPlan, answer: &Assembly, followed: &Result<(), Broken>) {
     let shared = &run.shared;
-    let mut usage = answer.usage.unwrap_or_else(|| answer.estimate(plan.prompt_tokens));
-    let prices = shared.host.provider.identity().prices;
+    let refused = match followed {
+        Err(Broken::Failed(error)) => !answer.began && error.used_nothing(),
+        Err(Broken::Cancelled(_)) | Ok(()) => false,
+    };
+    let mut usage = match answer.usage {
+        Some(usage) => usage,
+        None if refused => Usage::none(),
+        None => answer.estimate(plan.prompt_tokens),
+    };
+    let prices = shared.tree.provider.identity().prices;
     usage.cost_usd = usage.cost_usd.or_else(|| prices.map(|prices| prices.cost_of(&usage)));
     let remaining = {
         let mut ledger = shared.tree.ledger();
         ledger.charge_request(shared.account, &usage);
         ledger.set_elapsed_ms(shared.account, shared.elapsed_ms());
-        let mut above = shared.above.as_ref();
-        while let Some(ancestor) = above {
-            if ledger.overrun(ancestor.account).is_some() {
-                ancestor.scope.fire(Ending::Cancelled(By::Budget));
-            }
-            above = ancestor.above.as_ref();
-        }
         ledger.remaining(shared.account)
     };
-    shared.emit(Fact::Usage { usage, remaining }).await;
+    stop_overdrawn_ancestors(shared).await;
+    if !refused {
+        shared.emit(Fact::Usage { usage, remaining }).await;
+    }
+    if !usage.estimated && plan.aside.is_none() {
+        run.learn_scale(plan.prompt_tokens, usage.input_tokens);
+    }
     run.record.add_request(usage);
+}
+
+async fn stop_overdrawn_ancestors(shared: &RunShared) {
+    let mut above = shared.above.as_ref();
+    while let Some(ancestor) = above {
+        let overdrawn = shared.tree.ledger().overrun(ancestor.account).is_some();
+        if overdrawn && ancestor.scope.ending().is_none() {
+            ancestor.cancel(Ending::Cancelled(By::Budget), By::Budget).await;
+        }
+        above = ancestor.above.as_ref();
+    }
 }
 
 fn request(run: &Run, plan: &TurnPlan) -> Request {
     let shared = &run.shared;
-    let mut messages = run.history.messages().to_vec();
+    let mut messages = match &plan.aside {
+        Some(messages) => messages.clone(),
+        None => run.history.messages().to_vec(),
+    };
     if plan.wrap_up.is_some() && plan.of != Some(1) {
         let text = wrap_up_words(shared.contract.depth()).to_owned();
         messages.push(Arc::new(Message::User { text }));
@@ -144,7 +268,10 @@ fn request(run: &Run, plan: &TurnPlan) -> Request {
         depth: shared.contract.depth(),
         system: Arc::clone(&shared.system),
         tools: Arc::clone(&shared.schemas),
-        tool_choice: plan.tool_choice.clone(),
+        tool_choice: match plan.aside {
+            Some(_) => ToolChoice::None,
+            None => plan.tool_choice.clone(),
+        },
         messages,
         max_tokens: plan.max_tokens,
         temperature: shared.contract.temperature(),
@@ -167,9 +294,19 @@ struct Assembly {
     blocks: Vec<Block>,
     usage: Option<Usage>,
     stop: Option<StopReason>,
+    /// True once anything came.
+    began: bool,
 }
 
 impl Assembly {
+    /// True once a person could see a part of it.
+    fn was_shown(&self) -> bool {
+        self.blocks.iter().any(|block| match block {
+            Block::Text { text } | Block::Reasoning { text, .. } => !text.is_empty(),
+            Block::Redacted { .. } | Block::Opaque { .. } | Block::ToolCall(_) => false,
+        })
+    }
+
     /// Takes a piece; returns what is to be shown of it.
     fn take(&mut self, chunk: Chunk) -> Option<Fact> {
         match chunk {
@@ -227,7 +364,7 @@ impl Assembly {
     }
 
     fn into_message(self, shared: &RunShared, interrupted: bool) -> AssistantMessage {
-        let identity = shared.host.provider.identity();
+        let identity = shared.tree.provider.identity();
         AssistantMessage {
             blocks: self.blocks,
             provider: identity.provider.clone(),

@@ -1,7 +1,7 @@
 //! Everything a person can ask of the runtime. What only moves the screen is no command.
 
-use super::budget::{Budget, Preset};
-use super::ids::{RunId, TaskId};
+use super::budget::Preset;
+use super::ids::TaskId;
 
 /// A request of the user to the session. Effects are plain data, so that tests compare them.
 #[derive(Debug, Clone, PartialEq)]
@@ -23,17 +23,21 @@ pub enum Command {
         /// Which.
         task: TaskId,
     },
-    /// Cancel one run and everything under it.
-    CancelRun {
-        /// Which.
-        run: RunId,
-    },
     /// Cancel the parent run and with it every child.
     Stop,
     /// What the next run gets.
     SetBudget {
         /// The limits.
         budget: BudgetChoice,
+    },
+    /// Summarise the older part of the conversation.
+    Compact,
+    /// Tell which models the provider offers.
+    ListModels,
+    /// Let another model answer from the next message on.
+    SetModel {
+        /// Its name.
+        model: String,
     },
     /// End the session.
     Quit,
@@ -46,6 +50,4 @@ pub enum BudgetChoice {
     Preset(Preset),
     /// The current set with another number of turns for the parent.
     Turns(u64),
-    /// Limits for the parent, spelled out.
-    Exact(Budget),
 }

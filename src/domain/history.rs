@@ -7,6 +7,9 @@ use std::sync::Arc;
 use super::ids::CallId;
 use super::message::{AssistantMessage, Block, Message, StopReason, ToolCall, ToolResult};
 
+/// The provider that messages of the runtime itself name.
+pub const RUNTIME: &str = "offshoot";
+
 /// What stands in a history for an answer without any words or calls.
 pub const NO_TEXT: &str = "(no text)";
 
@@ -40,6 +43,20 @@ impl History {
     /// An empty conversation.
     pub fn new() -> Self {
         Self::default()
+    }
+
+    /// A conversation made of messages that come from a well-formed one and are still in order,
+    /// calls beside their results.
+    pub(super) fn of(messages: Vec<Arc<Message>>) -> Self {
+        let mut history = Self::default();
+        for message in &messages {
+            history.tokens += message.estimated_tokens();
+            if let Message::Assistant(answer) = &**message {
+                history.used.extend(answer.tool_calls().map(|call| call.call.clone()));
+            }
+        }
+        history.messages = messages;
+        history
     }
 
     /// The messages, oldest first.
@@ -132,18 +149,19 @@ impl History {
     }
 
     /// Makes the conversation end in a way that a user message can follow: open calls are closed
-    /// and a user message without an answer gets a marked, interrupted one.
-    pub fn close(&mut self, reason: &str) {
+    /// and words without an answer get a marked, interrupted one, which is returned.
+    pub fn close(&mut self, reason: &str) -> Option<AssistantMessage> {
         self.interrupt(Vec::new(), reason);
-        if self.messages.last().is_some_and(|last| !matches!(**last, Message::Assistant(_))) {
-            self.push(Message::Assistant(AssistantMessage {
-                blocks: vec![Block::Text { text: format!("(no answer: {reason})") }],
-                provider: "offshoot".to_owned(),
-                model: "runtime".to_owned(),
-                stop_reason: Some(StopReason::Other("interrupted".to_owned())),
-                interrupted: true,
-            }));
-        }
+        self.messages.last().filter(|last| !matches!(***last, Message::Assistant(_)))?;
+        let closing = AssistantMessage {
+            blocks: vec![Block::Text { text: format!("(no answer: {reason})") }],
+            provider: RUNTIME.to_owned(),
+            model: "runtime".to_owned(),
+            stop_reason: Some(StopReason::Other("interrupted".to_owned())),
+            interrupted: true,
+        };
+        self.push(Message::Assistant(closing.clone()));
+        Some(closing)
     }
 
     fn require_closed(&self) -> Result<(), HistoryError> {

@@ -17,6 +17,15 @@ pub struct ToolSchema {
     pub parameters: Value,
 }
 
+impl ToolSchema {
+    /// An estimate of the tokens that the schema takes in a prompt.
+    pub fn estimated_tokens(&self) -> u64 {
+        estimate_tokens(&self.name)
+            + estimate_tokens(&self.description)
+            + estimate_tokens(&self.parameters.to_string())
+    }
+}
+
 /// What a model asked a tool to do.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ToolCall {

@@ -7,13 +7,14 @@
 //! Reading order: [`ids`], [`message`], [`history`], [`usage`], [`budget`], [`ledger`],
 //! [`spending`], [`context_store`], [`role`], [`scope`], [`violation`], [`request`], [`grant`],
 //! [`contract`] (made by [`narrow`], with [`fingerprint`], [`secrecy`] and [`allot`]), [`report`],
-//! [`stamp`], [`event`], [`line`], [`command`], [`exit`].
+//! [`stamp`], [`event`], [`mod@line`], [`command`], [`exit`].
 
 pub mod allot;
 pub mod budget;
 mod cap;
 pub mod choose;
 pub mod command;
+pub mod compaction;
 pub mod context_store;
 pub mod contract;
 pub mod event;

@@ -17,7 +17,7 @@ use super::grant::Grant;
 use super::hash::Sha;
 use super::ids::RunId;
 use super::request::TaskRequest;
-use super::role::{Permission, Role, RoleTable};
+use super::role::{Permission, Role};
 use super::scope::PathScope;
 use super::secrecy::Secrecy;
 use super::usage::estimate_tokens;
@@ -28,9 +28,6 @@ pub const MAX_TASK_BYTES: usize = 16 * 1024;
 
 /// Bytes that each other text of a request may have.
 pub const MAX_TEXT_BYTES: usize = 4 * 1024;
-
-/// Characters of a description that is made from the task.
-const DESCRIPTION_CHARS: usize = 80;
 
 /// Checks 1 to 8; see [`Contract::check`].
 pub(super) fn check(grant: &Grant<'_>, request: &TaskRequest) -> Result<Sha, Refusal> {
@@ -116,7 +113,7 @@ impl<'a> Draft<'a> {
 }
 
 fn role_name(request: &TaskRequest) -> &str {
-    written(request.role.as_ref()).unwrap_or(RoleTable::DEFAULT)
+    request.role_name()
 }
 
 /// An optional text, left out if blank: models often write `""` for "nothing".
@@ -254,7 +251,7 @@ fn issued(
         run: RunId::child(issue.task_id, issue.attempt),
         depth: grant.depth + 1,
         role: role.name.clone(),
-        description: description(request),
+        description: request.title(),
         prompt: request.task.clone(),
         expected_output: request.expected_output.clone(),
         done_when: text(&request.done_when),
@@ -272,14 +269,4 @@ fn issued(
         fingerprint: draft.fingerprint,
         issued_at: issue.issued_at,
     }
-}
-
-/// The given words, or the first line of the task, on one line.
-fn description(request: &TaskRequest) -> String {
-    let words = written(request.description.as_ref()).unwrap_or(&request.task);
-    let line = words.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
-    if line.chars().count() <= DESCRIPTION_CHARS {
-        return line.to_owned();
-    }
-    line.chars().take(DESCRIPTION_CHARS - 1).chain(['…']).collect()
 }

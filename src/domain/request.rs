@@ -3,6 +3,11 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::role::RoleTable;
+
+/// Characters of a task's title.
+const TITLE_CHARS: usize = 80;
+
 /// The arguments of a `task` call. Unknown fields are an error, so that a typo never silently
 /// widens anything.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -42,6 +47,25 @@ pub struct TaskRequest {
     /// A model of the role's list.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
+}
+
+impl TaskRequest {
+    /// A few words that name the task on a screen: the given ones, or the first line of the task.
+    pub fn title(&self) -> String {
+        let given = self.description.as_deref().filter(|words| !words.trim().is_empty());
+        let words = given.unwrap_or(&self.task);
+        let line = words.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
+        if line.chars().count() <= TITLE_CHARS {
+            return line.to_owned();
+        }
+        line.chars().take(TITLE_CHARS - 1).chain(['…']).collect()
+    }
+
+    /// The role it asks for; the default one where it names none.
+    pub fn role_name(&self) -> &str {
+        let named = self.role.as_deref().map(str::trim).filter(|role| !role.is_empty());
+        named.unwrap_or(RoleTable::DEFAULT)
+    }
 }
 
 /// The limits a task asks for. Numbers as the model wrote them: any of them may be negative,

@@ -140,7 +140,7 @@ impl Prices {
     /// What a request cost, rounded up to a micro-dollar.
     pub fn cost_of(&self, usage: &Usage) -> MicroUsd {
         let cached = usage.cache_read_tokens.saturating_add(usage.cache_write_tokens);
-        self.sum([
+        Self::sum([
             (self.input, usage.input_tokens.saturating_sub(cached)),
             (self.cache_read, usage.cache_read_tokens),
             (self.cache_write, usage.cache_write_tokens),
@@ -152,10 +152,10 @@ impl Prices {
     /// micro-dollar.
     pub fn cost(&self, input_tokens: u64, output_tokens: u64) -> MicroUsd {
         let input = self.input.max(self.cache_write);
-        self.sum([(input, input_tokens), (self.output, output_tokens)])
+        Self::sum([(input, input_tokens), (self.output, output_tokens)])
     }
 
-    fn sum<const N: usize>(&self, parts: [(u64, u64); N]) -> MicroUsd {
+    fn sum<const N: usize>(parts: [(u64, u64); N]) -> MicroUsd {
         let total = parts.into_iter().fold(0_u128, |total, (price, tokens)| {
             total.saturating_add(u128::from(price) * u128::from(tokens))
         });

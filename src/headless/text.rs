@@ -2,9 +2,11 @@
 //! refuses to put anything else beside the answer.
 
 use std::collections::HashMap;
+use std::time::Duration;
 
 use super::lines;
 use super::{Pages, Printer, is_parent};
+
 use crate::domain::event::{Event, Fact, Failure, Level, Origin, RunFinished, Speaker};
 use crate::domain::ids::RunId;
 use crate::domain::report::Status;
@@ -63,7 +65,14 @@ impl Text {
                 let by = format!("{by:?}").to_lowercase();
                 Some(format!("offshoot: {} is being cancelled by {by}", sanitize::line(target)))
             }
-            Fact::Notice { text, .. } => Some(format!("offshoot: {}", sanitize::line(text))),
+            Fact::Notice { text, .. } | Fact::Compacted { text, .. } => {
+                Some(format!("offshoot: {}", sanitize::line(text)))
+            }
+            Fact::RetryScheduled { delay_ms, reason, attempt, .. } => Some(format!(
+                "{caller}try {attempt} in {:.1} s: {}",
+                Duration::from_millis(*delay_ms).as_secs_f64(),
+                sanitize::line(reason)
+            )),
             Fact::RunStarted { .. }
             | Fact::RunFinished(_)
             | Fact::Message(_)

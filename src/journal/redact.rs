@@ -8,6 +8,7 @@ use serde_json::Value;
 
 use super::shapes::{self, Part};
 use crate::domain::event::{Fact, Level};
+use crate::domain::report::Report;
 
 /// What stands where a secret was.
 pub const REDACTED: &str = "(redacted)";
@@ -76,6 +77,22 @@ impl Redactor {
             return fact;
         }
         serde_json::from_value(value).unwrap_or_else(|_| withheld())
+    }
+
+    /// The report with every text in it redacted; an empty one in words if that cannot be done.
+    #[must_use]
+    pub fn report(&self, mut report: Report) -> Report {
+        let redacted = serde_json::to_value(&report).and_then(|mut value| {
+            self.value(&mut value, "");
+            serde_json::from_value(value)
+        });
+        redacted.unwrap_or_else(|_| {
+            "(withheld: it could not be redacted)".clone_into(&mut report.summary);
+            report.evidence.clear();
+            report.fields.clear();
+            report.warnings.clear();
+            report
+        })
     }
 
     /// The secrets that are looked for literally.

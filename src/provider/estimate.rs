@@ -1,5 +1,6 @@
 //! What a request and its answer weigh where no server counts tokens. It knows texts, not budgets.
 
+use crate::domain::message::ToolSchema;
 use crate::domain::usage::{Prices, Usage, estimate_tokens};
 
 use super::Request;
@@ -20,10 +21,7 @@ pub fn usage(request: &Request, answer: &str, prices: Option<Prices>) -> Usage {
 
 /// The estimated tokens of the whole prompt: instructions, tools and conversation.
 pub fn prompt_tokens(request: &Request) -> u64 {
-    let tools = request.tools.iter().map(|tool| {
-        let parameters = estimate_tokens(&tool.parameters.to_string());
-        estimate_tokens(&tool.name) + estimate_tokens(&tool.description) + parameters
-    });
+    let tools = request.tools.iter().map(ToolSchema::estimated_tokens);
     let messages = request.messages.iter().map(|message| message.estimated_tokens());
     estimate_tokens(&request.system) + tools.sum::<u64>() + messages.sum::<u64>()
 }

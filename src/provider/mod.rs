@@ -15,6 +15,7 @@ pub mod openai;
 mod paced;
 pub mod prepare;
 mod reading;
+pub mod retry;
 pub mod script;
 mod sse;
 mod text_calls;
@@ -173,13 +174,49 @@ pub enum ProviderError {
     Setup(String),
 }
 
+impl ProviderError {
+    /// True if the server did not work on the request, so that it cost nothing.
+    pub fn used_nothing(&self) -> bool {
+        match self {
+            Self::Unreachable { .. }
+            | Self::Status { .. }
+            | Self::ContextExceeded { .. }
+            | Self::Script(_)
+            | Self::Setup(_) => true,
+            Self::Stalled { .. } | Self::Broken { .. } => false,
+        }
+    }
+
+    /// The status that the server answered with.
+    pub fn http_status(&self) -> Option<u16> {
+        match self {
+            Self::Status { status, .. } => Some(*status),
+            Self::Unreachable { .. }
+            | Self::ContextExceeded { .. }
+            | Self::Stalled { .. }
+            | Self::Broken { .. }
+            | Self::Script(_)
+            | Self::Setup(_) => None,
+        }
+    }
+}
+
 /// The pieces of one answer. Dropping it ends the request.
 pub type ChunkStream = Pin<Box<dyn Stream<Item = Result<Chunk, ProviderError>> + Send>>;
+
+/// The names of the models that a provider offers, once they are there.
+pub type ModelsFuture = Pin<Box<dyn Future<Output = Result<Vec<String>, ProviderError>> + Send>>;
 
 /// Something that answers requests.
 pub trait Provider: Send + Sync {
     /// Who answers, and what it costs.
     fn identity(&self) -> &Identity;
+
+    /// The models that could answer instead; the one that does, where there is no list to ask for.
+    fn models(&self) -> ModelsFuture {
+        let model = self.identity().model.clone();
+        Box::pin(async move { Ok(vec![model]) })
+    }
 
     /// Starts a request. Nothing is sent before the stream is polled.
     fn stream(&self, request: Request) -> ChunkStream;

@@ -336,3 +336,133 @@ fn as_word(text: &str, longest: usize) -> String {
 fn is_word(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-'
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use serde_json::json;
+
+    use super::*;
+
+    const OWN: Reader<'_> =
+        Reader { provider: "own", model: "m", ids: IdForm::Word { longest: 12 } };
+
+    fn answer(provider: &str, blocks: Vec<Block>) -> Arc<Message> {
+        Arc::new(Message::Assistant(AssistantMessage {
+            blocks,
+            provider: provider.to_owned(),
+            model: "m".to_owned(),
+            stop_reason: None,
+            interrupted: false,
+        }))
+    }
+
+    fn user(text: &str) -> Arc<Message> {
+        Arc::new(Message::User { text: text.to_owned() })
+    }
+
+    fn text(text: &str) -> Block {
+        Block::Text { text: text.to_owned() }
+    }
+
+    fn call(id: &str) -> Block {
+        Block::ToolCall(ToolCall {
+            call: CallId::from(id),
+            name: "x".to_owned(),
+            arguments: json!({}),
+        })
+    }
+
+    fn results(ids: &[&str]) -> Arc<Message> {
+        let result = |id: &&str| ToolResult {
+            call: CallId::from(*id),
+            name: "x".to_owned(),
+            ok: true,
+            output: format!("of {id}"),
+        };
+        Arc::new(Message::Results { results: ids.iter().map(result).collect() })
+    }
+
+    /// The ids of all calls, in order.
+    fn ids(wanted: &[&str], form: IdForm) -> Vec<String> {
+        let messages = [user("go"), answer("own", wanted.iter().map(|id| call(id)).collect())];
+        let reader = Reader { ids: form, ..OWN };
+        let turns = turns(&messages, &reader);
+        let Some(Turn::Asked(asked)) = turns.last() else { panic!("{turns:?}") };
+        asked.results.iter().map(|result| result.id.clone()).collect()
+    }
+
+    #[test]
+    fn ids_keep_their_name_where_they_can() {
+        let word = IdForm::Word { longest: 12 };
+        let wanted = ["call_1", "call_1", "", "a|b", "a_b", "0123456789abcdef", "0123456789abxyz"];
+        let expected =
+            ["call_1", "call_1_2", "call_3", "a_b", "a_b_5", "0123456789ab", "0123456789_7"];
+        assert_eq!(ids(&wanted, word), expected);
+        let wanted = ["abcDEF123", "abcDEF123", "call_1", "c00000004", "x"];
+        let expected = ["abcDEF123", "c00000002", "c00000003", "c00000004", "c00000005"];
+        assert_eq!(ids(&wanted, IdForm::Nine), expected);
+    }
+
+    #[test]
+    fn results_are_told_before_words_and_in_the_order_of_the_calls() {
+        let messages = [
+            user("go"),
+            answer("own", vec![call("a"), call("b"), call("c")]),
+            user("meanwhile"),
+            results(&["c", "nobody", "a"]),
+        ];
+        let turns = turns(&messages, &OWN);
+        let Some(Turn::Asked(asked)) = turns.last() else { panic!("{turns:?}") };
+        let told: Vec<(&str, bool)> = asked.results.iter().map(|r| (r.output, r.ok)).collect();
+        assert_eq!(told, [("of a", true), (NO_RESULT, false), ("of c", true)]);
+        assert_eq!(asked.texts, ["meanwhile"]);
+    }
+
+    #[test]
+    fn what_only_its_author_takes_back_is_left_out_for_others() {
+        let sealed = Block::Reasoning { text: "hm".to_owned(), signature: Some("s".to_owned()) };
+        let opaque = Block::Opaque { data: json!({"type": "x"}) };
+        let blocks = vec![sealed, opaque, text("so")];
+        for (provider, pieces) in [("own", 3), ("other", 1)] {
+            let messages = [user("go"), answer(provider, blocks.clone()), user("on")];
+            let turns = turns(&messages, &OWN);
+            assert!(matches!(&turns[1], Turn::Answered(said) if said.len() == pieces), "{turns:?}");
+        }
+    }
+
+    fn any_message() -> impl Strategy<Value = Arc<Message>> {
+        let id = || prop_oneof![Just("a"), Just("b|"), Just("b_"), Just("")];
+        let block =
+            prop_oneof![id().prop_map(call), prop_oneof![Just(" "), Just("so ")].prop_map(text)];
+        prop_oneof![
+            prop_oneof![Just("say"), Just("")].prop_map(user),
+            proptest::collection::vec(block, 0..4).prop_map(|blocks| answer("own", blocks)),
+            proptest::collection::vec(id(), 0..4).prop_map(|ids| results(&ids)),
+        ]
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(128))]
+
+        #[test]
+        fn sides_alternate_and_the_past_does_not_change(
+            messages in proptest::collection::vec(any_message(), 0..12)
+        ) {
+            let all = turns(&messages, &OWN);
+            prop_assert!(matches!(all.first(), Some(Turn::Asked(_))));
+            for pair in all.windows(2) {
+                prop_assert_ne!(
+                    matches!(pair[0], Turn::Asked(_)),
+                    matches!(pair[1], Turn::Asked(_))
+                );
+            }
+            for length in 0..messages.len() {
+                let before = turns(&messages[..length], &OWN);
+                // What is not followed by the other side may still grow.
+                let settled = before.len().saturating_sub(1).min(all.len());
+                prop_assert_eq!(&before[..settled], &all[..settled]);
+            }
+        }
+    }
+}

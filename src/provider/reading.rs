@@ -99,6 +99,14 @@ impl<D: Decoder> Reading<D> {
         Self::new(Box::pin(one), decoder)
     }
 
+    /// Reads the events of a body that comes in these pieces.
+    #[cfg(test)]
+    pub fn pieces(pieces: Vec<bytes::Bytes>, decoder: D) -> Self {
+        let pieces = pieces.into_iter().map(Ok::<_, String>);
+        let events = sse::events(futures_util::stream::iter(pieces), |words| words);
+        Self::new(Box::pin(events), decoder)
+    }
+
     fn new(events: Events, decoder: D) -> Self {
         Self { events, decoder, ready: VecDeque::new(), over: false }
     }

@@ -115,6 +115,7 @@ mod tests {
         events(stream::iter(pieces), |error| error).collect().await
     }
 
+    #[expect(clippy::unnecessary_wraps, reason = "it is compared with what a stream gives")]
     fn data(text: &str) -> Result<Event, String> {
         Ok(Event::Data(text.to_owned()))
     }

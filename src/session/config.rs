@@ -11,11 +11,16 @@ use crate::domain::scope::PathScope;
 use crate::domain::usage::MicroUsd;
 use crate::journal::jsonl::Journal;
 use crate::provider::Provider;
+use crate::provider::retry::Patience;
 use crate::tool::toolbox::Toolbox;
 use crate::workspace::Workspace;
 
 /// Tells the time of day.
 pub use crate::agent::host::Clock as ClockFn;
+pub use crate::agent::host::Share;
+
+/// Makes the provider that answers with the named model, or says why it cannot.
+pub type Switch = Arc<dyn Fn(&str) -> Result<Arc<dyn Provider>, String> + Send + Sync>;
 
 /// A text that the user gave a name.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -40,6 +45,26 @@ pub struct RunLimits {
 }
 
 impl RunLimits {
+    /// The limits of another preset; what was set apart from the old one stays set.
+    #[must_use]
+    pub fn with_preset(self, preset: Preset) -> Self {
+        let (old, new) = (Self::of(self.preset), Self::of(preset));
+        let keep = |mine: u32, old: u32, new: u32| if mine == old { new } else { mine };
+        Self {
+            totals: Totals {
+                turns: new.totals.turns,
+                delegations: keep(
+                    self.totals.delegations,
+                    old.totals.delegations,
+                    new.totals.delegations,
+                ),
+                active: keep(self.totals.active, old.totals.active, new.totals.active),
+            },
+            session_cost: self.session_cost,
+            ..new
+        }
+    }
+
     /// All of a preset.
     pub fn of(preset: Preset) -> Self {
         Self { preset, parent: preset.parent(), totals: preset.totals(), session_cost: None }
@@ -52,6 +77,8 @@ pub struct Config {
     pub id: SessionId,
     /// Who answers.
     pub provider: Arc<dyn Provider>,
+    /// Makes the provider of another model; `None` where there is only one.
+    pub switch: Option<Switch>,
     /// All tools there are.
     pub toolbox: Toolbox,
     /// The ground.
@@ -64,6 +91,10 @@ pub struct Config {
     pub paths: Vec<PathScope>,
     /// How deep runs may go.
     pub max_depth: u32,
+    /// How long to wait for the model, and how often.
+    pub patience: Patience,
+    /// At which part of the model's window a conversation is summarised.
+    pub compact_at: Share,
     /// Roles beside the built-in ones.
     pub more_roles: Vec<Role>,
     /// Everything ends this long after the start.

@@ -2,6 +2,8 @@
 //! and carries out commands. It knows no screen; front ends talk to it through two channels.
 
 mod config;
+mod errand;
+mod models;
 pub mod setup;
 
 use std::sync::atomic::AtomicU32;
@@ -14,28 +16,29 @@ use tokio::time::Instant;
 
 use crate::agent::briefing;
 use crate::agent::cancel::{CancelScope, LiveTasks};
-use crate::agent::conclude;
-use crate::agent::host::{Host, Inbox, RunTree};
-use crate::agent::run::{Run, RunShared, run_agent};
+use crate::agent::host::{Host, Inbox, RunTree, Typed};
+use crate::agent::run::{Run, RunShared, standing_tokens};
 use crate::domain::budget::{Budget, Dimension, Limit};
 use crate::domain::command::{BudgetChoice, Command};
 use crate::domain::context_store::{ContextStore, Sensitivity, SnippetKind};
 use crate::domain::contract::{Contract, Root};
-use crate::domain::event::{Event, Fact, Level, Origin, RunFinished};
+use crate::domain::event::{Event, Fact, Level, Origin};
 use crate::domain::history::History;
 use crate::domain::ids::{RunId, TaskId};
 use crate::domain::ledger::Ledger;
-use crate::domain::report::{By, Ending, Report};
+use crate::domain::report::{By, Ending};
 use crate::domain::role::{OUTPUT_PER_REQUEST, Permission, Role, RoleTable};
 use crate::domain::scope::PathScope;
 use crate::domain::usage::Usage;
 use crate::journal::hub::{Hub, HubOptions, HubTask, subscription};
 use crate::journal::redact::Redactor;
-use crate::provider::ToolChoice;
+use crate::provider::Provider;
 use crate::tool::task;
 use crate::tool::toolbox::Toolbox;
 
-pub use config::{ClockFn, Config, Pin, RunLimits};
+use errand::Errand;
+
+pub use config::{ClockFn, Config, Pin, RunLimits, Share, Switch};
 
 /// Events that wait for a front end before streamed words are merged.
 const EVENTS_AHEAD: usize = 1_024;
@@ -43,6 +46,11 @@ const EVENTS_AHEAD: usize = 1_024;
 const COMMANDS_AHEAD: usize = 64;
 /// How long a cancel waits for its event to be taken before it acts all the same.
 const TELL_FIRST: Duration = Duration::from_millis(50);
+
+/// Why a session ends that took too long.
+pub const TIMEOUT: &str = "timeout";
+/// How a run ends that a person cancels.
+const CANCELLED: Ending = Ending::Cancelled(By::User);
 
 /// A running conversation.
 pub struct Session {
@@ -83,11 +91,15 @@ struct Running {
     id: RunId,
     scope: CancelScope,
     task: JoinHandle<(History, Usage)>,
+    /// The conversation as it was before.
+    before: History,
 }
 
 /// The state between commands.
 struct Conversation {
     host: Arc<Host>,
+    provider: Arc<dyn Provider>,
+    switch: Option<Switch>,
     limits: RunLimits,
     permissions: Vec<Permission>,
     paths: Vec<PathScope>,
@@ -116,6 +128,8 @@ impl Conversation {
             limits.parent = limits.parent.without_cost();
         }
         let conversation = Self {
+            provider: config.provider,
+            switch: config.switch,
             limits,
             permissions: config.permissions,
             paths: config.paths,
@@ -129,12 +143,14 @@ impl Conversation {
             spent: Usage::none(),
             host: Arc::new(Host {
                 hub,
-                provider: config.provider,
                 toolbox: config.toolbox,
                 workspace: config.workspace,
                 store: Mutex::new(ContextStore::default()),
+                redactor: Redactor::new(config.secrets.clone()),
                 secrets: config.secrets,
                 max_depth: config.max_depth,
+                patience: config.patience,
+                compact_at: config.compact_at,
                 live: Arc::<LiveTasks>::default(),
                 clock: config.clock,
                 tasks: AtomicU32::new(0),
@@ -187,8 +203,8 @@ impl Conversation {
                 Woken::Command(Some(command)) => self.carry_out(command).await,
                 Woken::RunEnded(ended) => self.run_ended(ended).await,
                 Woken::TimeIsUp => {
-                    self.ends_at = None;
-                    self.root.fire(Ending::TimedOut);
+                    self.end_running(Ending::TimedOut).await;
+                    return TIMEOUT;
                 }
             }
         }
@@ -216,54 +232,44 @@ impl Conversation {
 
     async fn carry_out(&mut self, command: Command) {
         match command {
-            Command::Submit { text } => self.submit(text, ToolChoice::Auto),
+            Command::Submit { text } => self.submit(Typed { words: text, must_delegate: false }),
             Command::Delegate { role, text } => {
                 let words = match role {
                     Some(role) => format!("Delegate this to the role {role} with `task`: {text}"),
                     None => format!("Delegate this with `task`: {text}"),
                 };
-                self.submit(words, ToolChoice::Named(task::NAME.to_owned()));
+                self.submit(Typed { words, must_delegate: true });
             }
             Command::CancelTask { task } => self.cancel_task(task).await,
-            Command::CancelRun { run } => self.cancel_run(&run).await,
             Command::Stop => self.stop().await,
             Command::SetBudget { budget } => self.set_budget(budget).await,
+            Command::Compact => self.compact().await,
+            Command::ListModels => self.list_models().await,
+            Command::SetModel { model } => self.set_model(&model).await,
             Command::Quit => {}
         }
     }
 
     /// Starts a run, or leaves the words for the next boundary of the one that is going on.
-    fn submit(&mut self, words: String, choice: ToolChoice) {
-        if words.trim().is_empty() {
+    fn submit(&mut self, typed: Typed) {
+        if typed.words.trim().is_empty() {
             return;
         }
         if self.running.is_some() {
-            self.typed.push(words);
+            self.typed.push(typed);
         } else {
-            self.begin(words, choice);
+            self.begin(Errand::Answer(typed));
         }
     }
 
     async fn cancel_task(&mut self, task: TaskId) {
         match self.host.live.get(task) {
             Some(scope) if scope.ending().is_none() => {
-                self.cancel(&scope, task.to_string()).await;
+                self.cancel(&scope, task.to_string(), CANCELLED, By::User).await;
             }
             Some(_) => {}
             None => {
                 let text = format!("there is no task #{} that could be cancelled", task.0);
-                self.tell(Fact::notice(Level::Info, "NOTHING_TO_CANCEL", text)).await;
-            }
-        }
-    }
-
-    async fn cancel_run(&mut self, run: &RunId) {
-        let task = run.as_str().split('.').next().and_then(|task| task.parse().ok());
-        match (&self.running, task) {
-            (Some(running), _) if running.id == *run => self.stop().await,
-            (_, Some(task)) if run.as_str().starts_with('t') => self.cancel_task(task).await,
-            _ => {
-                let text = format!("there is no run {run} that could be cancelled");
                 self.tell(Fact::notice(Level::Info, "NOTHING_TO_CANCEL", text)).await;
             }
         }
@@ -280,39 +286,38 @@ impl Conversation {
         }
         let (scope, target) = (running.scope.clone(), running.id.to_string());
         let unsent = self.typed.drain().len();
-        self.cancel(&scope, target).await;
+        self.cancel(&scope, target, CANCELLED, By::User).await;
         if unsent > 0 {
-            let text = format!("stopped; {unsent} waiting message(s) were not sent");
+            let text = match unsent {
+                1 => "stopped; the message that waited was not sent".to_owned(),
+                many => format!("stopped; the {many} messages that waited were not sent"),
+            };
             self.tell(Fact::notice(Level::Warning, "UNSENT", text)).await;
         }
     }
 
     /// The event comes first, so that the record reads in the right order; but a cancel never
     /// waits for a slow reader.
-    async fn cancel(&self, scope: &CancelScope, target: String) {
-        let told = self.tell(Fact::CancelRequested { target, by: By::User });
+    async fn cancel(&self, scope: &CancelScope, target: String, ending: Ending, by: By) {
+        let told = self.tell(Fact::CancelRequested { target, by });
         tokio::pin!(told);
         let in_time = tokio::time::timeout(TELL_FIRST, &mut told).await.is_ok();
-        scope.fire(Ending::Cancelled(By::User));
+        scope.fire(ending);
         if !in_time {
             told.await;
         }
     }
 
     async fn set_budget(&mut self, choice: BudgetChoice) {
-        let session_cost = self.limits.session_cost;
         match choice {
             BudgetChoice::Preset(preset) => {
-                self.limits = RunLimits { session_cost, ..RunLimits::of(preset) };
+                self.limits = self.limits.with_preset(preset);
             }
             BudgetChoice::Turns(turns) => {
                 self.limits.parent[Dimension::Turns] = Limit::Of(turns.max(1));
             }
-            BudgetChoice::Exact(budget) => self.limits.parent = budget,
         }
-        if self.host.provider.identity().prices.is_none() {
-            self.limits.parent = self.limits.parent.without_cost();
-        }
+        self.fit_limits_to_price();
         let turns = match self.limits.parent[Dimension::Turns] {
             Limit::Of(turns) => turns.to_string(),
             Limit::Unlimited | Limit::Off => "unlimited".to_owned(),
@@ -324,44 +329,68 @@ impl Conversation {
         self.tell(Fact::notice(Level::Info, "BUDGET_SET", text)).await;
     }
 
+    /// Without a price there is nothing to bound; with one again, the preset's bound holds.
+    fn fit_limits_to_price(&mut self) {
+        let cost = Dimension::CostUsd;
+        if self.provider.identity().prices.is_none() {
+            self.limits.parent = self.limits.parent.without_cost();
+        } else if self.limits.parent[cost] == Limit::Off {
+            self.limits.parent[cost] = self.limits.preset.parent()[cost];
+        }
+    }
+
+    /// Summarises the conversation between two questions.
+    async fn compact(&mut self) {
+        if self.running.is_some() {
+            let text = "an answer is being made; /compact works between two answers";
+            return self.tell(Fact::notice(Level::Info, "COMPACT_LATER", text)).await;
+        }
+        self.begin(Errand::Compact);
+    }
+
     async fn run_ended(&mut self, ended: Result<(History, Usage), tokio::task::JoinError>) {
-        let stopped = self.running.take().is_some_and(|running| running.scope.ending().is_some());
+        let Some(running) = self.running.take() else { return };
         match ended {
             Ok((history, usage)) => {
                 self.history = history;
                 self.spent += usage;
             }
-            Err(error) => {
-                self.history = History::new();
-                let text = format!("internal error: the run was lost ({error}); history is empty");
-                self.tell(Fact::notice(Level::Error, "RUN_LOST", text)).await;
-            }
+            Err(error) => self.run_lost(running, &error).await,
         }
-        if !stopped && let Some(words) = self.typed.pop() {
-            self.begin(words, ToolChoice::Auto);
+        // Stopping has emptied the inbox; what is in it now was typed after that.
+        if let Some(typed) = self.typed.pop() {
+            self.begin(Errand::Answer(typed));
         }
     }
 
-    fn begin(&mut self, words: String, choice: ToolChoice) {
+    /// A run that panicked outside of its guarded part still ends for everyone who watches, and the
+    /// conversation goes on from where it began.
+    async fn run_lost(&mut self, running: Running, error: &tokio::task::JoinError) {
+        self.history = running.before;
+        self.history.close("the run was lost");
+        let text = format!("internal error: the run was lost ({error}); its answer is missing");
+        self.tell(Fact::notice(Level::Error, "RUN_LOST", text)).await;
+        let finished = errand::lost();
+        let fact = Fact::RunFinished(Box::new(finished));
+        self.host.emit(&Origin::parent(running.id), fact).await;
+    }
+
+    fn begin(&mut self, errand: Errand) {
         self.runs += 1;
         let id = RunId::parent(self.runs);
         let scope = self.root.child();
-        let shared = self.parent_shared(id.clone(), &words, scope.clone());
-        let history = std::mem::take(&mut self.history);
-        let mut run = Run::new(Arc::new(shared), history, Some(Arc::clone(&self.typed)));
-        run.first_choice = choice;
-        let task = tokio::spawn(async move {
-            let ending = answer(&mut run, &words).await;
-            finish(run, ending).await
-        });
-        self.running = Some(Running { id, scope, task });
+        let shared = self.parent_shared(id.clone(), errand.words(), scope.clone());
+        let before = std::mem::take(&mut self.history);
+        let run = Run::new(Arc::new(shared), before.clone(), Some(Arc::clone(&self.typed)));
+        let task = tokio::spawn(errand.carry_out(run));
+        self.running = Some(Running { id, scope, task, before });
     }
 
     fn parent_shared(&self, id: RunId, words: &str, scope: CancelScope) -> RunShared {
         let host = Arc::clone(&self.host);
         let mut roles = RoleTable::built_in(self.limits.preset);
         self.more_roles.iter().cloned().for_each(|role| roles.insert(role));
-        let identity = host.provider.identity();
+        let identity = self.provider.identity();
         let permissions = self.permissions.iter().copied().collect();
         let tools = tools_for(&host.toolbox, &self.permissions);
         let budget = self.budget();
@@ -378,10 +407,13 @@ impl Conversation {
             model: identity.model.clone(),
             issued_at: (host.clock)(),
         });
+        let system = briefing::parent_prompt(&roles);
+        let schemas = host.toolbox.schemas(&tools);
         RunShared {
-            system: briefing::parent_prompt(&roles).into(),
-            schemas: host.toolbox.schemas(&tools).into(),
-            tree: Arc::new(RunTree::new(ledger, roles)),
+            standing_tokens: standing_tokens(&system, &schemas),
+            system: system.into(),
+            schemas: schemas.into(),
+            tree: Arc::new(RunTree::new(Arc::clone(&self.provider), ledger, roles)),
             contract,
             account,
             origin: Origin::parent(id),
@@ -406,12 +438,19 @@ impl Conversation {
         budget
     }
 
-    async fn close(mut self, reason: &'static str, hub: HubTask) {
-        if let Some(running) = self.running.take() {
-            running.scope.fire(Ending::Cancelled(By::Shutdown));
-            // The run has told all it had to tell when its task ends; what it returns is not needed.
-            drop(running.task.await);
+    /// Ends the run that is going on by shutdown and waits for it.
+    async fn end_running(&mut self, ending: Ending) {
+        let Some(running) = self.running.take() else { return };
+        if running.scope.ending().is_none() {
+            let target = running.id.to_string();
+            self.cancel(&running.scope, target, ending, By::Shutdown).await;
         }
+        // The run has told all it had to tell when its task ends; what it returns is not needed.
+        drop(running.task.await);
+    }
+
+    async fn close(mut self, reason: &'static str, hub: HubTask) {
+        self.end_running(Ending::Cancelled(By::Shutdown)).await;
         self.tell(Fact::SessionFinished { reason: reason.to_owned() }).await;
         hub.finish().await;
     }
@@ -427,46 +466,4 @@ fn tools_for(toolbox: &Toolbox, permissions: &[Permission]) -> Vec<String> {
         .collect();
     tools.sort_by_key(|name| name == task::NAME);
     tools
-}
-
-async fn answer(run: &mut Run, words: &str) -> Ending {
-    let shared = Arc::clone(&run.shared);
-    shared
-        .emit(Fact::RunStarted {
-            call: None,
-            role: shared.contract.role().to_owned(),
-            description: None,
-            depth: 0,
-            contract: shared.contract.view(),
-        })
-        .await;
-    match run.hear(words).await {
-        Ok(()) => run_agent(run).await,
-        Err(error) => run.internal(&error),
-    }
-}
-
-async fn finish(run: Run, ending: Ending) -> (History, Usage) {
-    let shared = &run.shared;
-    for child in run.record.unfinished_children() {
-        shared.emit(unfinished_notice(child)).await;
-    }
-    let reply = (!run.record.last_text.is_empty()).then(|| run.record.last_text.clone());
-    let finished = RunFinished { reply, ..conclude::finished(&run, ending) };
-    shared.emit(Fact::RunFinished(Box::new(finished))).await;
-    (run.history, run.record.usage_total)
-}
-
-/// What the model cannot leave out of its answer.
-fn unfinished_notice(child: &Report) -> Fact {
-    let number = child.task_id.map_or_else(String::new, |task| format!("#{} ", task.0));
-    let by = child.by.map_or_else(String::new, |by| match by {
-        By::User => " by you".to_owned(),
-        By::Parent => " by its parent".to_owned(),
-        By::Budget => " by a budget".to_owned(),
-        By::Shutdown => " by shutdown".to_owned(),
-    });
-    let what = child.status.as_str().replace('_', " ");
-    let text = format!("task {number}did not finish ({what}{by}): its result is unconfirmed");
-    Fact::notice(Level::Warning, "UNFINISHED_CHILD", text)
 }

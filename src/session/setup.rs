@@ -2,11 +2,11 @@
 //! only place that knows both what was asked for and what can be built.
 
 use std::sync::Arc;
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use uuid::Uuid;
 
-use super::{Config, Pin, RunLimits};
+use super::{Config, Pin, RunLimits, Share};
 use crate::domain::event::Timestamp;
 use crate::domain::exit::Exit;
 use crate::domain::ids::SessionId;
@@ -15,6 +15,7 @@ use crate::domain::scope::PathScope;
 use crate::journal::jsonl::Journal;
 use crate::provider::offline::Offline;
 use crate::provider::openai::{self, OpenAi};
+use crate::provider::retry::Patience;
 use crate::provider::script::{Script, ScriptError};
 use crate::provider::{Provider, ProviderError};
 use crate::settings::{ProviderChoice, Settings, SettingsError};
@@ -23,6 +24,8 @@ use crate::workspace::{Workspace, WorkspaceError};
 
 /// The model that the chat-completions provider asks for where none is named.
 const DEFAULT_MODEL: &str = "gpt-4.1-mini";
+/// How long a server on this machine may be silent.
+const LOCAL_WAIT: Duration = Duration::from_mins(5);
 /// Without a raised limit the parent delegates and no child does.
 const MAX_DEPTH: u32 = 1;
 
@@ -65,6 +68,7 @@ pub fn config(settings: &Settings) -> Result<Config, SetupError> {
     let remarks = settings.remarks.iter();
     Ok(Config {
         id,
+        switch: None,
         toolbox: Toolbox::standard(),
         workspace: Arc::new(Workspace::open(&settings.workspace)?),
         limits: RunLimits {
@@ -76,6 +80,8 @@ pub fn config(settings: &Settings) -> Result<Config, SetupError> {
         permissions: vec![Permission::Read, Permission::Delegate],
         paths: vec![PathScope::all()],
         max_depth: MAX_DEPTH,
+        patience: patience(provider.identity().local),
+        compact_at: Share::default(),
         more_roles: Vec::new(),
         timeout: settings.timeout,
         pins: pins.map(|pin| Pin { name: pin.name.clone(), text: pin.text.clone() }).collect(),
@@ -87,6 +93,16 @@ pub fn config(settings: &Settings) -> Result<Config, SetupError> {
         clock: Arc::new(|| Timestamp::from(SystemTime::now())),
         provider,
     })
+}
+
+/// A server on this machine may have to load a model and to read a long prompt on a slow processor
+/// before it says anything, so it gets more time.
+fn patience(local: bool) -> Patience {
+    let patience = Patience::default();
+    if local {
+        return Patience { headers: LOCAL_WAIT, stall: LOCAL_WAIT, ..patience };
+    }
+    patience
 }
 
 fn provider(settings: &Settings) -> Result<Arc<dyn Provider>, SetupError> {

@@ -141,6 +141,13 @@ impl Story {
         }
     }
 
+    pub(super) fn retry_scheduled(&mut self, event: &Event, delay_ms: u64, status: Option<u16>) {
+        if let Some(run) = self.run_mut(&event.origin) {
+            let at = Timestamp(event.ts.0.saturating_add(delay_ms));
+            run.enter(Phase::Retrying { at, http_status: status }, event.ts);
+        }
+    }
+
     pub(super) fn text_delta(&mut self, event: &Event, text: &str) {
         self.words_came(&event.origin, event.ts);
         match self.place(&event.origin) {

@@ -15,7 +15,7 @@ mod index;
 mod run;
 
 use crate::domain::budget::Budget;
-use crate::domain::event::{Event, Fact, Timestamp};
+use crate::domain::event::{Event, Fact, Level, Timestamp};
 use crate::domain::ids::{RunId, SessionId};
 use crate::domain::report::Report;
 use crate::domain::usage::{MicroUsd, Usage};
@@ -133,6 +133,13 @@ impl Story {
             }
             Fact::CancelRequested { target, by } => self.cancel_requested(event, target, *by),
             Fact::RunFinished(end) => self.run_finished(event, end),
+            Fact::RetryScheduled { delay_ms, http_status, .. } => {
+                self.retry_scheduled(event, *delay_ms, *http_status);
+            }
+            Fact::Compacted { text, .. } => {
+                let (level, code) = (Level::Info, "COMPACTED".to_owned());
+                self.notice(event, Notice { level, code, text: text.clone() });
+            }
             Fact::ContextAdded { .. } | Fact::Unknown => {}
         }
     }

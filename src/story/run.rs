@@ -49,6 +49,13 @@ pub enum Phase {
         /// When its newest words came.
         last_words: Option<Timestamp>,
     },
+    /// A failed request will be sent again.
+    Retrying {
+        /// When.
+        at: Timestamp,
+        /// The status that the server answered with.
+        http_status: Option<u16>,
+    },
     /// The model's tool batch is under way.
     Tools,
     /// Somebody asked for its end.
@@ -119,6 +126,13 @@ pub enum Doing<'a> {
         /// Since its start or its last words.
         since: Timestamp,
     },
+    /// A failed request waits to be sent again.
+    Retrying {
+        /// When that will be.
+        at: Timestamp,
+        /// The status that the server answered with.
+        http_status: Option<u16>,
+    },
     /// A tool is running: the one that has been running longest.
     Calling {
         /// Which.
@@ -172,6 +186,8 @@ impl Run {
             Phase::Model { last_words } => {
                 Doing::Silent { since: last_words.unwrap_or(self.since) }
             }
+            Phase::Retrying { at, http_status } if now < at => Doing::Retrying { at, http_status },
+            Phase::Retrying { at, .. } => Doing::Silent { since: at },
             Phase::Tools | Phase::Between => match call {
                 Some(call) => Doing::Calling { call },
                 None => Doing::Between { since: self.since },
@@ -193,8 +209,10 @@ impl Run {
     }
 
     pub(super) fn words_came(&mut self, at: Timestamp) {
-        if let Phase::Model { last_words } = &mut self.phase {
-            *last_words = Some(at);
+        match &mut self.phase {
+            Phase::Model { last_words } => *last_words = Some(at),
+            Phase::Retrying { .. } => self.enter(Phase::Model { last_words: Some(at) }, at),
+            Phase::Between | Phase::Tools | Phase::Cancelling { .. } => {}
         }
     }
 

@@ -1,72 +1,79 @@
 //! Telling typing from a paste that a terminal does not bracket: an Enter in the midst of a burst of
-//! keys is a line end, not a command. Time comes in as a parameter.
-
-use std::time::Duration;
+//! keys is a line end, not a command. It has no clock: it is told where a burst ends.
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
-use tokio::time::Instant;
 
 use super::msg::Msg;
 
-/// An Enter at the end of a burst waits this long for more of it.
-const PAUSE: Duration = Duration::from_millis(15);
-/// Keys that come at once from here on are a burst; fingers are slower.
-const AT_ONCE: usize = 3;
+/// So many keys of one burst are a paste.
+const MANY: usize = 3;
 
 /// The keys that have come in and are not sorted out yet.
 #[derive(Debug, Default)]
 pub struct Burst {
-    /// An Enter at the end of a burst, and when it counts as pressed.
-    held: Option<(KeyEvent, Instant)>,
+    /// An Enter that may be the burst's end.
+    held: Option<KeyEvent>,
+    /// How many keys the burst has so far.
+    keys: usize,
+    /// True if the burst has line ends: then the Enter at its end is one more of them, and nothing
+    /// is sent. After a single line it is the key that sends.
+    has_lines: bool,
 }
 
 impl Burst {
-    /// Takes in keys that came at once; `typing` if letters go into the input.
-    pub fn keys(&mut self, keys: Vec<KeyEvent>, typing: bool, now: Instant) -> Vec<Msg> {
-        if keys.is_empty() {
-            return Vec::new();
-        }
-        let held = self.held.take();
-        let continues = held.is_some_and(|(_, due)| now < due) && letter(&keys[0]).is_some();
+    /// Takes in keys of the same burst; `typing` if letters go into the input.
+    pub fn keys(&mut self, keys: &[KeyEvent], typing: bool) -> Vec<Msg> {
         let mut messages = Vec::new();
         let mut text = String::new();
-        match held {
-            Some(_) if continues => text.push('\n'),
-            Some((enter, _)) => messages.push(Msg::Key(enter)),
-            None => {}
-        }
-        if !typing || !(continues || keys.len() >= AT_ONCE) {
-            messages.extend(keys.into_iter().map(Msg::Key));
-            return messages;
-        }
         for (index, key) in keys.iter().enumerate() {
+            if let Some(enter) = self.held.take() {
+                if letter(key).is_some() {
+                    text.push('\n');
+                    self.has_lines = true;
+                } else {
+                    messages.extend(pasted(&mut text));
+                    messages.push(self.last_enter(enter));
+                }
+            }
+            self.keys += 1;
             let is_last = index + 1 == keys.len();
-            match letter(key) {
-                Some('\n') if is_last => self.held = Some((*key, now + PAUSE)),
-                Some('\t') if is_last => messages.extend(pasted(&mut text).chain([Msg::Key(*key)])),
+            match letter(key).filter(|_| typing) {
+                Some('\n') if self.keys >= MANY => self.held = Some(*key),
+                // A tab at the end is rather a key than a text.
+                Some('\t') if self.keys >= MANY && !is_last => text.push('\t'),
+                Some('\n' | '\t') | None => {
+                    messages.extend(pasted(&mut text).chain([Msg::Key(*key)]));
+                }
                 Some(c) => text.push(c),
-                None => messages.extend(pasted(&mut text).chain([Msg::Key(*key)])),
             }
         }
         messages.extend(pasted(&mut text));
         messages
     }
 
-    /// When the held Enter counts as pressed.
-    pub fn due(&self) -> Option<Instant> {
-        self.held.map(|(_, due)| due)
+    /// The burst is over: the Enter at its end, if there is one.
+    pub fn end(&mut self) -> Option<Msg> {
+        let burst = std::mem::take(self);
+        burst.held.map(|enter| burst.last_enter(enter))
     }
 
-    /// The held Enter, if its time has come.
-    pub fn settle(&mut self, now: Instant) -> Option<Msg> {
-        let (enter, _) = self.held.take_if(|(_, due)| now >= *due)?;
-        Some(Msg::Key(enter))
+    fn last_enter(&self, enter: KeyEvent) -> Msg {
+        if self.has_lines { Msg::Paste("\n".to_owned()) } else { Msg::Key(enter) }
     }
 }
 
+/// A single letter is typed, more of them at once are pasted.
 fn pasted(text: &mut String) -> impl Iterator<Item = Msg> {
     let text = std::mem::take(text);
-    (!text.is_empty()).then_some(Msg::Paste(text)).into_iter()
+    let mut chars = text.chars();
+    let msg = match (chars.next(), chars.next()) {
+        (None, _) => None,
+        (Some(c), None) if c != '\n' => {
+            Some(Msg::Key(KeyEvent::new(KeyCode::Char(c), KeyModifiers::NONE)))
+        }
+        (Some(_), _) => Some(Msg::Paste(text)),
+    };
+    msg.into_iter()
 }
 
 /// What a key is in a text; `None` if it is none.
@@ -106,43 +113,40 @@ mod tests {
     }
 
     #[test]
-    fn an_enter_in_the_midst_of_a_burst_is_a_line_end() {
+    fn an_enter_in_a_burst_is_a_line_end_however_the_burst_is_cut() {
+        let keys = typed("one\rtwo\r");
+        for cut in 0..=keys.len() {
+            let mut burst = Burst::default();
+            let mut all = shown(burst.keys(&keys[..cut], true));
+            all.extend(shown(burst.keys(&keys[cut..], true)));
+            assert_eq!(all.concat().replace('+', ""), "one\ntwo", "cut at {cut}");
+            assert_eq!(shown(burst.end()), ["+\n"], "it sends nothing");
+            assert!(burst.end().is_none());
+        }
+    }
+
+    #[test]
+    fn a_single_line_with_its_enter_is_sent() {
         let mut burst = Burst::default();
-        let now = Instant::now();
-        assert_eq!(shown(burst.keys(typed("one\rtwo\r"), true, now)), ["+one\ntwo"]);
-        let soon = now + Duration::from_millis(5);
-        assert_eq!(shown(burst.keys(typed("three\r"), true, soon)), ["+\nthree"]);
-        let later = burst.due().unwrap_or(soon);
-        assert_eq!(shown(burst.settle(later)), ["Enter"]);
-        assert!(burst.due().is_none());
+        assert_eq!(shown(burst.keys(&typed("one\r"), true)), ["+one"]);
+        assert_eq!(shown(burst.end()), ["Enter"]);
     }
 
     #[test]
     fn a_typed_enter_is_an_enter() {
         let mut burst = Burst::default();
-        let now = Instant::now();
-        assert_eq!(shown(burst.keys(typed("a"), true, now)), ["a"]);
-        assert_eq!(shown(burst.keys(typed("\r"), true, now)), ["Enter"]);
-        assert!(burst.due().is_none());
-    }
-
-    #[test]
-    fn a_key_after_the_pause_does_not_swallow_the_enter() {
-        let mut burst = Burst::default();
-        let now = Instant::now();
-        assert_eq!(shown(burst.keys(typed("question\r"), true, now)), ["+question"]);
-        let late = now + Duration::from_millis(40);
-        assert_eq!(shown(burst.keys(typed("x"), true, late)), ["Enter", "x"]);
+        for key in ["a", "b", "c", "\r"] {
+            let messages = burst.keys(&typed(key), true);
+            assert_eq!(shown(messages), [if key == "\r" { "Enter" } else { key }]);
+            assert!(burst.end().is_none());
+        }
     }
 
     #[test]
     fn keys_that_are_no_text_stay_keys_and_panes_get_all_of_them() {
         let mut burst = Burst::default();
-        let now = Instant::now();
-        assert_eq!(
-            shown(burst.keys(typed("ab<c\td\t"), true, now)),
-            ["+ab", "Left", "+c\td", "Tab"]
-        );
-        assert_eq!(shown(burst.keys(typed("jjx\r"), false, now)), ["j", "j", "x", "Enter"]);
+        assert_eq!(shown(burst.keys(&typed("ab<c\td\t"), true)), ["+ab", "Left", "+c\td", "Tab"]);
+        let mut burst = Burst::default();
+        assert_eq!(shown(burst.keys(&typed("jjx\r"), false)), ["j", "j", "x", "Enter"]);
     }
 }

@@ -3,7 +3,7 @@
 use crossterm::event::{KeyCode, KeyModifiers};
 
 use super::composer::Edit;
-use super::keymap::{Action, Binding, Chord, Context, Move};
+use super::keymap::{Action, Binding, Chord, Context, Hint, Move};
 
 const fn plain(code: KeyCode) -> Chord {
     Chord(code, KeyModifiers::NONE)
@@ -29,8 +29,8 @@ const fn binding(
 }
 
 impl Binding {
-    const fn footer(mut self, english: &'static str, chinese: &'static str) -> Self {
-        self.footer = Some((english, chinese));
+    const fn footer(mut self, rank: u8, english: &'static str, chinese: &'static str) -> Self {
+        self.footer = Some(Hint { words: (english, chinese), rank });
         self
     }
 
@@ -48,7 +48,7 @@ const NEWLINE: &[Chord] = &[
 ];
 
 /// Every key there is. The footer shows them in this order, as many as fit.
-pub const BINDINGS: &[Binding] = &[
+pub static BINDINGS: &[Binding] = &[
     binding(
         Context::Composer,
         &[plain(KeyCode::Enter)],
@@ -56,7 +56,7 @@ pub const BINDINGS: &[Binding] = &[
         Action::Send,
         ("send; nothing when empty", "发送；空输入不发送"),
     )
-    .footer("send", "发送"),
+    .footer(4, "send", "发送"),
     binding(
         Context::Composer,
         NEWLINE,
@@ -64,7 +64,7 @@ pub const BINDINGS: &[Binding] = &[
         Action::Edit(Edit::Newline),
         ("new line", "换行"),
     )
-    .footer("newline", "换行"),
+    .footer(7, "newline", "换行"),
     binding(
         Context::Panes,
         &[plain(KeyCode::Enter), char('o')],
@@ -75,7 +75,7 @@ pub const BINDINGS: &[Binding] = &[
             "展开：调用的输入输出、子代理账目",
         ),
     )
-    .footer("open", "展开"),
+    .footer(3, "open", "展开"),
     binding(
         Context::Everywhere,
         &[ctrl('x')],
@@ -86,7 +86,7 @@ pub const BINDINGS: &[Binding] = &[
             "取消当前子代理：选中的，否则最新的；父代理继续",
         ),
     )
-    .footer("cancel child", "取消子代理")
+    .footer(2, "cancel child", "取消子代理")
     .command("/cancel [#N]"),
     binding(
         Context::Delegations,
@@ -95,7 +95,7 @@ pub const BINDINGS: &[Binding] = &[
         Action::CancelSelected,
         ("cancel the selected child", "取消选中的子代理"),
     )
-    .footer("cancel it", "取消它")
+    .footer(5, "cancel it", "取消它")
     .command("/cancel #N"),
     binding(
         Context::Overlay,
@@ -104,7 +104,7 @@ pub const BINDINGS: &[Binding] = &[
         Action::Escape,
         ("close the page", "关闭页面"),
     )
-    .footer("close", "关闭"),
+    .footer(1, "close", "关闭"),
     binding(
         Context::Delegations,
         &[plain(KeyCode::Esc)],
@@ -112,7 +112,7 @@ pub const BINDINGS: &[Binding] = &[
         Action::Escape,
         ("back to the input; stops nothing", "回到输入框；不停止任何任务"),
     )
-    .footer("back", "返回"),
+    .footer(1, "back", "返回"),
     binding(
         Context::Everywhere,
         &[plain(KeyCode::Esc)],
@@ -123,7 +123,7 @@ pub const BINDINGS: &[Binding] = &[
             "运行中：先询问；3 秒内再按一次停止回答与全部子代理",
         ),
     )
-    .footer("stop", "停止")
+    .footer(1, "stop", "停止")
     .command("/stop"),
     binding(
         Context::Everywhere,
@@ -132,7 +132,7 @@ pub const BINDINGS: &[Binding] = &[
         Action::NextPane,
         ("next pane", "下一栏"),
     )
-    .footer("pane", "切换"),
+    .footer(6, "pane", "切换"),
     binding(
         Context::Everywhere,
         &[alt('1')],
@@ -217,7 +217,7 @@ pub const BINDINGS: &[Binding] = &[
         Action::Fold,
         ("fold or unfold the child", "折叠或展开子代理"),
     )
-    .footer("fold", "折叠"),
+    .footer(8, "fold", "折叠"),
     binding(
         Context::Delegations,
         &[char('f')],
@@ -225,7 +225,7 @@ pub const BINDINGS: &[Binding] = &[
         Action::Filter,
         ("show all, live, or failed children", "显示全部、运行中或失败的"),
     )
-    .footer("filter", "筛选"),
+    .footer(9, "filter", "筛选"),
     binding(
         Context::Panes,
         &[char('z')],
@@ -233,7 +233,7 @@ pub const BINDINGS: &[Binding] = &[
         Action::Zoom,
         ("this pane on the full screen, and back", "本栏全屏，再按返回"),
     )
-    .footer("full", "全屏"),
+    .footer(10, "full", "全屏"),
     binding(
         Context::Panes,
         &[char('<')],
@@ -376,7 +376,7 @@ pub const BINDINGS: &[Binding] = &[
         ("repaint everything", "重绘屏幕"),
     ),
     binding(Context::Panes, &[char('?')], "?", Action::Help, ("this page", "本页"))
-        .footer("keys", "按键")
+        .footer(0, "keys", "按键")
         .command("/help"),
     binding(
         Context::Everywhere,
@@ -385,7 +385,7 @@ pub const BINDINGS: &[Binding] = &[
         Action::Help,
         ("this page", "本页"),
     )
-    .footer("keys", "按键")
+    .footer(0, "keys", "按键")
     .command("/help"),
     binding(
         Context::Everywhere,

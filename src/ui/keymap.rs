@@ -7,6 +7,7 @@ pub use super::key_table::BINDINGS;
 
 use super::composer::Edit;
 use super::lang::Lang;
+use super::wrap;
 
 /// What a key asks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -101,6 +102,15 @@ pub enum Context {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Chord(pub KeyCode, pub KeyModifiers);
 
+/// How the footer names a key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Hint {
+    /// A word or two, in both languages.
+    pub words: (&'static str, &'static str),
+    /// Where there is no room, the highest is given up first.
+    pub rank: u8,
+}
+
 /// One line of the table.
 #[derive(Debug)]
 pub struct Binding {
@@ -114,8 +124,8 @@ pub struct Binding {
     pub action: Action,
     /// What they do, in both languages.
     pub does: (&'static str, &'static str),
-    /// A word or two for the footer, in both languages; none if it is not shown there.
-    pub footer: Option<(&'static str, &'static str)>,
+    /// How the footer names it; none if it is not shown there.
+    pub footer: Option<Hint>,
     /// The slash command that does the same.
     pub command: Option<&'static str>,
 }
@@ -150,22 +160,27 @@ fn chord(key: KeyEvent) -> Chord {
     Chord(key.code, modifiers)
 }
 
-/// The footer's keys in these contexts, each with its words, the way to all keys last.
-pub fn footer(contexts: &[Context], lang: Lang) -> Vec<(&'static str, &'static str)> {
-    let mut shown: Vec<(&str, &str)> = Vec::new();
-    let mut help = None;
+/// The footer's line in these contexts, at most this many cells: what it has no room for is given
+/// up by rank, and the way to all keys stands last.
+pub fn footer(contexts: &[Context], lang: Lang, cells: usize) -> String {
+    let mut hints: Vec<(Hint, String)> = Vec::new();
     for binding in BINDINGS.iter().filter(|binding| works(binding, contexts)) {
-        let Some((english, chinese)) = binding.footer else { continue };
+        let Some(hint) = binding.footer else { continue };
         let key = binding.shown.split(',').next().unwrap_or(binding.shown);
-        let hint = (key, lang.pick(english, chinese));
-        if binding.action == Action::Help {
-            help = help.or(Some(hint));
-        } else {
-            shown.push(hint);
+        let text = format!("{key} {}", lang.pick(hint.words.0, hint.words.1));
+        if hints.iter().all(|(other, _)| other.words != hint.words) {
+            hints.push((hint, text));
         }
     }
-    shown.extend(help);
-    shown
+    hints.sort_by_key(|(hint, _)| hint.rank == 0);
+    let line = |hints: &[(Hint, String)]| {
+        hints.iter().map(|(_, text)| text.as_str()).collect::<Vec<_>>().join(" · ")
+    };
+    while hints.len() > 1 && wrap::cells(&line(&hints)) > cells {
+        let highest = hints.iter().map(|(hint, _)| hint.rank).max();
+        hints.retain(|(hint, _)| Some(hint.rank) != highest);
+    }
+    line(&hints)
 }
 
 /// True if this is what its first key means here, and not hidden by a nearer context.

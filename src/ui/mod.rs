@@ -10,7 +10,7 @@ pub mod burst;
 pub mod composer;
 pub mod conversation_pane;
 pub mod delegations_pane;
-pub mod input;
+mod input;
 pub mod key_table;
 pub mod keymap;
 pub mod lang;
@@ -18,6 +18,7 @@ pub mod layout;
 pub mod msg;
 pub mod overlay;
 pub mod paint;
+pub use crate::sanitize;
 pub mod screen;
 pub mod scroll;
 pub mod slash;
@@ -31,20 +32,21 @@ use std::io::{self, Stdout};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use crossterm::event::{Event as TerminalEvent, KeyEventKind};
+use crossterm::event::{Event as TerminalEvent, KeyEvent, KeyEventKind};
 use ratatui::Terminal;
 use ratatui::backend::CrosstermBackend;
 use ratatui::buffer::Buffer;
-use ratatui::layout::Position;
+use ratatui::layout::{Position, Rect};
 use tokio::sync::mpsc::{Permit, Receiver, Sender};
 use tokio::time::Instant;
 
 use crate::domain::command::Command;
 use crate::domain::event::{Event, Timestamp};
+use crate::domain::exit::Exit;
 use crate::story::Story;
 
 use burst::Burst;
-use input::Input;
+use input::{Heard, Input};
 use msg::{Effect, Msg};
 use paint::Palette;
 use screen::Screen;
@@ -96,13 +98,14 @@ pub struct Front {
     pub header: HeaderFacts,
 }
 
-/// Runs until the user quits, the session ends, or the process is asked to end.
-pub async fn run(front: Front) -> Result<(), UiError> {
+/// Runs until the user quits or the session ends, both of which end well, or until the process is
+/// asked to end, which is a cancel.
+pub async fn run(front: Front) -> Result<Exit, UiError> {
     let guard = terminal::Guard::enter()?;
     let mut app = App::new(front)?;
     let outcome = app.run().await;
     drop(guard);
-    outcome
+    outcome.map(|()| app.exit)
 }
 
 /// Draws one frame of a story into a buffer of the screen's size; gives back where the caret is.
@@ -129,6 +132,7 @@ struct App {
     dirty: bool,
     drawn: Instant,
     leaving: Option<Instant>,
+    exit: Exit,
     /// What the session has not taken yet: waiting for it must not keep its events waiting.
     outbox: VecDeque<Command>,
 }
@@ -147,11 +151,12 @@ impl App {
             story: Story::default(),
             screen,
             terminal,
-            input: Input::start(),
+            input: Input::start().map_err(UiError::Terminal)?,
             burst: Burst::default(),
             dirty: true,
             drawn: Instant::now(),
             leaving: None,
+            exit: Exit::Completed,
             outbox: VecDeque::new(),
         })
     }
@@ -167,13 +172,13 @@ impl App {
         while !self.is_over() {
             let wake = self.next_wake();
             tokio::select! {
-                key = self.input.next() => self.terminal_events(key)?,
+                Some(said) = self.input.next() => self.terminal_said(said)?,
                 event = self.front.events.recv() => self.session_events(event)?,
                 permit = commands.reserve(), if !self.outbox.is_empty() => {
                     send(permit.ok(), &mut self.outbox);
                 }
-                () = signals.recv() => self.leave(),
-                () = sleep_until(wake) => self.tick()?,
+                () = signals.recv() => self.called_off(),
+                () = sleep_until(wake) => self.take_in(Msg::Tick)?,
             }
             if self.dirty && self.drawn.elapsed() >= FRAME {
                 self.draw()?;
@@ -188,43 +193,52 @@ impl App {
         late || (asked && self.story.finished().is_some())
     }
 
-    /// When to wake up although nothing happens: to draw what changed, to show what ages, to send
-    /// an Enter that turned out not to be part of a paste, to stop waiting for the session.
+    /// When to wake up although nothing happens: to draw what changed, to show what ages, to stop
+    /// waiting for the session.
     fn next_wake(&self) -> Option<Instant> {
         let frame = self.dirty.then_some(self.drawn + FRAME);
         let aged = self.screen.next_wake(&self.story, now()).map(|wait| Instant::now() + wait);
         let goodbye = self.leaving.map(|since| since + GOODBYE);
-        [frame, aged, goodbye, self.burst.due()].into_iter().flatten().min()
+        [frame, aged, goodbye].into_iter().flatten().min()
     }
 
-    fn terminal_events(&mut self, first: Option<io::Result<TerminalEvent>>) -> Result<(), UiError> {
-        let mut next = first;
-        let mut keys = Vec::new();
-        loop {
-            match next {
-                Some(Ok(TerminalEvent::Key(key))) if key.kind != KeyEventKind::Release => {
-                    keys.push(key);
+    /// Takes in what the terminal said, and all that it has said since.
+    fn terminal_said(&mut self, first: io::Result<Heard>) -> Result<(), UiError> {
+        let mut next = Some(first);
+        while let Some(said) = next {
+            match said {
+                Ok(Heard::Events(events)) => self.terminal_events(events)?,
+                Ok(Heard::Quiet) => {
+                    if let Some(msg) = self.burst.end() {
+                        self.take_in(msg)?;
+                    }
                 }
-                Some(Ok(other)) => {
+                // Without a terminal there is nobody left to serve.
+                Err(_) => self.leave(),
+            }
+            next = self.input.waiting();
+        }
+        Ok(())
+    }
+
+    fn terminal_events(&mut self, events: Vec<TerminalEvent>) -> Result<(), UiError> {
+        let mut keys = Vec::new();
+        for event in events {
+            match event {
+                TerminalEvent::Key(key) if key.kind == KeyEventKind::Release => {}
+                TerminalEvent::Key(key) => keys.push(key),
+                other => {
                     self.flush_keys(&mut keys)?;
                     self.other_event(other)?;
                 }
-                // Without a terminal there is nobody left to serve.
-                Some(Err(_)) | None => {
-                    self.leave();
-                    return Ok(());
-                }
-            }
-            match self.input.waiting() {
-                Some(event) => next = Some(event),
-                None => break,
             }
         }
         self.flush_keys(&mut keys)
     }
 
-    fn flush_keys(&mut self, keys: &mut Vec<crossterm::event::KeyEvent>) -> Result<(), UiError> {
-        for msg in self.burst.keys(std::mem::take(keys), self.screen.is_typing(), Instant::now()) {
+    fn flush_keys(&mut self, keys: &mut Vec<KeyEvent>) -> Result<(), UiError> {
+        let typing = self.screen.is_typing();
+        for msg in self.burst.keys(&std::mem::take(keys), typing) {
             self.take_in(msg)?;
         }
         Ok(())
@@ -271,13 +285,6 @@ impl App {
         Ok(())
     }
 
-    fn tick(&mut self) -> Result<(), UiError> {
-        if let Some(msg) = self.burst.settle(Instant::now()) {
-            self.take_in(msg)?;
-        }
-        self.take_in(Msg::Tick)
-    }
-
     fn take_in(&mut self, msg: Msg) -> Result<(), UiError> {
         self.dirty = true;
         for effect in update::update(&mut self.screen, &self.story, msg, now()) {
@@ -289,17 +296,23 @@ impl App {
     fn perform(&mut self, effect: Effect) -> Result<(), UiError> {
         match effect {
             Effect::Send(command) => self.outbox.push_back(command),
-            Effect::Repaint => self.repaint()?,
+            Effect::Repaint => self.repaint().map_err(UiError::Terminal)?,
             Effect::Quit => self.leave(),
         }
         Ok(())
     }
 
-    /// Clears the terminal, so that the next frame is drawn whole. `Terminal::clear` would ask the
-    /// terminal where its cursor is, and the answer would go to the task that reads the keys.
-    fn repaint(&mut self) -> Result<(), UiError> {
-        let area = self.terminal.size().map_err(UiError::Terminal)?;
-        self.terminal.resize(area.into()).map_err(UiError::Terminal)
+    /// Forgets what the terminal shows, so that the next frame writes every cell. Not by
+    /// `Terminal::clear`: that asks the terminal for its cursor, and the answer goes to the keys.
+    fn repaint(&mut self) -> io::Result<()> {
+        let size = self.terminal.size()?;
+        self.terminal.resize(Rect::from((Position::ORIGIN, size)))
+    }
+
+    /// The process was asked to end.
+    fn called_off(&mut self) {
+        self.exit = Exit::Cancelled;
+        self.leave();
     }
 
     fn leave(&mut self) {

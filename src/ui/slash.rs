@@ -25,6 +25,10 @@ pub enum Slash {
     },
     /// Show the ledger, or set what the next run gets.
     Budget(Option<BudgetChoice>),
+    /// Summarise the conversation.
+    Compact,
+    /// List the models, or take another one.
+    Model(Option<String>),
     /// End the session.
     Quit,
 }
@@ -34,7 +38,7 @@ pub enum Slash {
 pub struct Refused(pub String);
 
 /// The commands that work, with what they take.
-pub const COMMANDS: [(&str, &str, &str, &str); 6] = [
+pub const COMMANDS: [(&str, &str, &str, &str); 8] = [
     ("/help", "", "keys and commands", "按键与命令"),
     ("/cancel", "[#N]", "cancel a child; its parent goes on", "取消一个子代理；父代理继续"),
     ("/stop", "", "stop the answer and every child", "停止回答与所有子代理"),
@@ -45,12 +49,13 @@ pub const COMMANDS: [(&str, &str, &str, &str); 6] = [
         "the ledger; or what the next run gets",
         "账目；或设定下一次的预算",
     ),
+    ("/compact", "", "summarise what came before", "概括之前的对话"),
+    ("/model", "[NAME]", "the models there are; or take another one", "可用模型；或换用另一个"),
     ("/quit", "", "end the session", "结束会话"),
 ];
 
 /// Commands that are planned and do not work yet.
-const PLANNED: [&str; 24] = [
-    "/model",
+const PLANNED: [&str; 22] = [
     "/role",
     "/pin",
     "/context",
@@ -63,7 +68,6 @@ const PLANNED: [&str; 24] = [
     "/cost",
     "/stats",
     "/export",
-    "/compact",
     "/init",
     "/permissions",
     "/theme",
@@ -95,6 +99,8 @@ fn command(word: &str, rest: &str, lang: Lang) -> Result<Slash, Refused> {
         "/cancel" => cancel(rest, lang),
         "/delegate" => delegate(rest, lang),
         "/budget" => budget(rest, lang),
+        "/compact" => Ok(Slash::Compact),
+        "/model" => Ok(Slash::Model((!rest.is_empty()).then(|| rest.to_owned()))),
         planned if PLANNED.contains(&planned) => Err(Refused(format!(
             "{planned} {}",
             lang.pick("is not built yet; /help lists what works", "尚未实现；/help 列出可用命令")

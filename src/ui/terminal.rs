@@ -6,14 +6,14 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::ThreadId;
 
-use crossterm::cursor::Show;
+use crossterm::cursor::{MoveTo, Show};
 use crossterm::event::{
     DisableBracketedPaste, EnableBracketedPaste, KeyboardEnhancementFlags,
     PopKeyboardEnhancementFlags, PushKeyboardEnhancementFlags,
 };
 use crossterm::execute;
 use crossterm::terminal::{
-    EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode,
+    Clear, ClearType, EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode,
 };
 
 use super::UiError;
@@ -84,6 +84,10 @@ pub fn restore() {
         io::stdout(),
         PopKeyboardEnhancementFlags,
         DisableBracketedPaste,
+        // Some multiplexers leave rows of the other screen behind if it was resized and is not
+        // empty.
+        Clear(ClearType::All),
+        MoveTo(0, 0),
         LeaveAlternateScreen,
         Show
     );

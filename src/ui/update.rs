@@ -18,6 +18,9 @@ use super::slash::{self, Refused, Slash};
 /// A step of the divider, in percent.
 const DIVIDER_STEP: u16 = 4;
 
+/// The notice that what waited to be sent was let go.
+const UNSENT: &str = "UNSENT";
+
 /// Takes in a message.
 pub fn update(screen: &mut Screen, story: &Story, msg: Msg, now: Timestamp) -> Vec<Effect> {
     screen.expire(now);
@@ -75,8 +78,11 @@ fn happened(screen: &mut Screen, story: &Story, fact: &Fact, of_child: bool) {
                 screen.question = None;
             }
         }
+        Fact::Notice { code, .. } if code == UNSENT => take_back(screen),
         Fact::SessionStarted { .. }
         | Fact::SessionFinished { .. }
+        | Fact::RetryScheduled { .. }
+        | Fact::Compacted { .. }
         | Fact::ContextAdded { .. }
         | Fact::TaskQueued { .. }
         | Fact::RunStarted { .. }
@@ -94,6 +100,15 @@ fn happened(screen: &mut Screen, story: &Story, fact: &Fact, of_child: bool) {
         | Fact::RunFinished(_)
         | Fact::Unknown => {}
     }
+}
+
+/// What was never sent goes back into the input, before what is being typed there.
+fn take_back(screen: &mut Screen) {
+    let mut texts: Vec<String> = screen.pending.drain(..).collect();
+    if !screen.composer.is_empty() {
+        texts.push(screen.composer.text());
+    }
+    screen.composer.set(&texts.join("\n"));
 }
 
 fn typed(screen: &mut Screen, key: crossterm::event::KeyEvent) -> Vec<Effect> {
@@ -221,6 +236,9 @@ fn run(screen: &mut Screen, story: &Story, command: Slash, now: Timestamp) -> Ve
     match command {
         Slash::Help => screen.overlay = Some(Overlay::new(Page::Help)),
         Slash::Quit => return vec![Effect::Quit],
+        Slash::Compact => return vec![Effect::Send(Command::Compact)],
+        Slash::Model(None) => return vec![Effect::Send(Command::ListModels)],
+        Slash::Model(Some(model)) => return vec![Effect::Send(Command::SetModel { model })],
         Slash::Stop if story.is_running() => return vec![Effect::Send(Command::Stop)],
         Slash::Stop => {
             screen.say(lang.pick("nothing is running", "没有正在运行的任务"), Tone::Plain, now);
@@ -234,7 +252,8 @@ fn run(screen: &mut Screen, story: &Story, command: Slash, now: Timestamp) -> Ve
             screen.say(format!("{words} #{}", task.0), Tone::Warning, now);
         }
         Slash::Delegate { role, text } => {
-            screen.pending.push_back(text.clone());
+            let words = role.iter().chain([&text]).map(String::as_str).collect::<Vec<_>>();
+            screen.pending.push_back(format!("/delegate {}", words.join(" ")));
             screen.conversation.follow();
             return vec![Effect::Send(Command::Delegate { role, text })];
         }
@@ -292,14 +311,10 @@ fn cancel(screen: &mut Screen, node: &Node, now: Timestamp) -> Vec<Effect> {
         screen.say(format!("{name} {words}"), Tone::Plain, now);
         return Vec::new();
     }
-    let command = match (node.task, &node.run) {
-        (Some(task), _) => Command::CancelTask { task },
-        (None, Some(run)) => Command::CancelRun { run: run.id.clone() },
-        (None, None) => return Vec::new(),
-    };
+    let Some(task) = node.task else { return Vec::new() };
     let words = lang.pick("asked to cancel", "已请求取消");
     screen.say(format!("{words} {name}"), Tone::Warning, now);
-    vec![Effect::Send(command)]
+    vec![Effect::Send(Command::CancelTask { task })]
 }
 
 fn escape(screen: &mut Screen, story: &Story, now: Timestamp) -> Vec<Effect> {

@@ -68,7 +68,7 @@ async fn characters_survive_any_split_in_words_and_arguments() {
         let content = &server.bodies()[1]["messages"][1]["content"];
         assert_eq!(content[0]["text"], "子代理 🧪 naïve 👩‍👩‍👧 done");
         assert_eq!(content[1]["input"], json!({"path": "o.txt", "content": "子🧪é"}));
-        assert_eq!(written, ["\"o.txt\""]);
+        assert_eq!(written, ["\"o.txt\""], "{}", played.result("toolu_1"));
         assert!(!played.files().iter().any(|(_, text)| text.contains('\u{FFFD}')));
     }
 }
@@ -130,8 +130,8 @@ async fn a_long_run_pays_for_what_is_new() {
     replies.extend((19..29).map(turn));
     replies.push(recovered());
     let server = serve(replies).await;
-    let many: String = (0..40).map(|number| format!("line {number}\n")).collect();
-    let mut live = stage(&server).file("a.txt", &many).start();
+    let many: Vec<String> = (0..40).map(|number| format!("line {number}")).collect();
+    let mut live = stage(&server).file("a.txt", &many.join("\n")).start();
     live.ask("read it", &[]).await;
     live.ask("and again", &[]).await;
     live.quit().await;

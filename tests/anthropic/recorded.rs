@@ -35,7 +35,9 @@ fn recorded() -> Vec<(String, Vec<u8>, Value)> {
         let body = std::fs::read(folder.join("streams").join(&file)).unwrap();
         (file, body, serde_json::from_slice(&checked).unwrap())
     };
-    files.map(read).collect()
+    let recorded: Vec<_> = files.map(read).collect();
+    assert!(!recorded.is_empty(), "the table names no file of this API");
+    recorded
 }
 
 #[tokio::test]
@@ -109,9 +111,8 @@ fn assert_blocks(chunks: &[Chunk], checked: &Value, place: &str) {
     for chunk in chunks {
         let kind = match chunk {
             Chunk::Text(_) => "text",
-            Chunk::Reasoning(_) => "thinking",
             Chunk::Signature(_) if kinds.last().is_some_and(|kind| kind == "thinking") => continue,
-            Chunk::Signature(_) => "thinking",
+            Chunk::Reasoning(_) | Chunk::Signature(_) => "thinking",
             Chunk::Redacted(_) => "redacted_thinking",
             Chunk::ToolCall(_) => "tool_use",
             Chunk::Opaque(block) => block["type"].as_str().unwrap(),

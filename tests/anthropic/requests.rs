@@ -41,7 +41,9 @@ fn without_marks(mut value: Value) -> Value {
             fields.values_mut().for_each(|value| *value = without_marks(value.take()));
         }
         Value::Array(items) => {
-            items.iter_mut().for_each(|item| *item = without_marks(item.take()));
+            for item in items {
+                *item = without_marks(item.take());
+            }
         }
         _ => {}
     }

@@ -260,7 +260,7 @@ async fn events_of_a_strange_shape_never_panic() {
         r#"{"type":"content_block_stop","index":1e99}"#,
         r#"{"type":"message_delta","delta":{"stop_reason":{}},"usage":{"output_tokens":-5}}"#,
     ];
-    let events: String = strange.iter().map(|data| format!("data: {data}\n\n")).collect();
+    let events = strange.map(|data| format!("data: {data}\n\n")).concat();
     let (chunks, error) = read(Reply::events(whole(&[events], "end_turn"))).await;
     assert_eq!(error, None);
     assert_eq!(chunks.last(), Some(&Chunk::Stop(StopReason::EndTurn)));

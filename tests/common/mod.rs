@@ -23,9 +23,10 @@ use offshoot::domain::report::Report;
 use offshoot::domain::role::{Permission, Role};
 use offshoot::domain::scope::PathScope;
 use offshoot::journal::jsonl::Journal;
+use offshoot::provider::retry::Patience;
 use offshoot::provider::script::Script;
 use offshoot::provider::{Provider, Request};
-use offshoot::session::{self, Config, Pin, RunLimits};
+use offshoot::session::{self, Config, Pin, RunLimits, Share};
 use offshoot::tool::Tool;
 use offshoot::tool::toolbox::Toolbox;
 use offshoot::workspace::Workspace;
@@ -49,6 +50,8 @@ pub struct Stage {
     pub pins: Vec<Pin>,
     pub secrets: Vec<String>,
     pub timeout: Option<Duration>,
+    pub patience: Patience,
+    pub window: Option<u64>,
     provider: Arc<dyn Provider>,
 }
 
@@ -72,6 +75,8 @@ impl Stage {
             pins: Vec::new(),
             secrets: Vec::new(),
             timeout: None,
+            patience: Patience::default(),
+            window: None,
             provider,
         }
     }
@@ -100,17 +105,20 @@ impl Stage {
     }
 
     pub fn start(self) -> Live {
-        let spy = Arc::new(Spy::new(self.provider));
+        let spy = Arc::new(Spy::new(self.provider, self.window));
         let id = SessionId(Uuid::from_u128(7));
         let session = session::start(Config {
             id,
             provider: Arc::clone(&spy) as Arc<dyn Provider>,
+            switch: None,
             toolbox: self.tools,
             workspace: Arc::new(Workspace::open(self.folder.path()).unwrap()),
             limits: self.limits,
             permissions: self.permissions,
             paths: self.paths,
             max_depth: self.max_depth,
+            patience: self.patience,
+            compact_at: Share::default(),
             more_roles: self.roles,
             timeout: self.timeout,
             pins: self.pins,

@@ -6,12 +6,16 @@ use offshoot::provider::{ChunkStream, Identity, Provider, Request};
 
 pub struct Spy {
     inner: Arc<dyn Provider>,
+    identity: Identity,
     requests: Mutex<Vec<Request>>,
 }
 
 impl Spy {
-    pub fn new(inner: Arc<dyn Provider>) -> Self {
-        Self { inner, requests: Mutex::default() }
+    /// Watches a provider; `window` is what it says of its context window.
+    pub fn new(inner: Arc<dyn Provider>, window: Option<u64>) -> Self {
+        let mut identity = inner.identity().clone();
+        identity.context_window = window.or(identity.context_window);
+        Self { inner, identity, requests: Mutex::default() }
     }
 
     pub fn requests(&self) -> Vec<Request> {
@@ -21,7 +25,7 @@ impl Spy {
 
 impl Provider for Spy {
     fn identity(&self) -> &Identity {
-        self.inner.identity()
+        &self.identity
     }
 
     fn stream(&self, request: Request) -> ChunkStream {

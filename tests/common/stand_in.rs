@@ -89,7 +89,13 @@ impl WriteFile {
             spec: ToolSpec {
                 name: "write_file",
                 description: "a stand-in",
-                parameters: json!({ "type": "object" }),
+                parameters: json!({
+                    "type": "object",
+                    "properties": {
+                        "path": { "type": "string" },
+                        "content": { "type": "string" },
+                    },
+                }),
                 permission: Permission::Write,
                 read_only: false,
             },

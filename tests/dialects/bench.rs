@@ -99,8 +99,8 @@ pub async fn ask(
     while let Some(item) = stream.next().await {
         match (item, chunks.last_mut()) {
             (Ok(Chunk::Alive), _) => {}
-            (Ok(Chunk::Text(piece)), Some(Chunk::Text(text))) => text.push_str(&piece),
-            (Ok(Chunk::Reasoning(piece)), Some(Chunk::Reasoning(text))) => text.push_str(&piece),
+            (Ok(Chunk::Text(piece)), Some(Chunk::Text(text)))
+            | (Ok(Chunk::Reasoning(piece)), Some(Chunk::Reasoning(text))) => text.push_str(&piece),
             (Ok(chunk), _) => chunks.push(chunk),
             (Err(error), _) => {
                 assert!(stream.next().await.is_none(), "an error is the last item");

@@ -167,13 +167,13 @@ fn assert_content(chunks: &[Chunk], checked: &Value, place: &str) {
 }
 
 fn assert_usage(chunks: &[Chunk], checked: &Value, file: &str) {
-    let told = chunks.iter().filter_map(|chunk| match chunk {
+    let mut told = chunks.iter().filter_map(|chunk| match chunk {
         Chunk::Usage(usage) => Some(*usage),
         _ => None,
     });
     let counted = &checked["usage"];
     if counted.is_null() {
-        assert_eq!(told.last(), None, "{file}");
+        assert_eq!(told.next_back(), None, "{file}");
         return;
     }
     let count = |key: &str| counted[key].as_u64().unwrap_or(0);
@@ -188,7 +188,7 @@ fn assert_usage(chunks: &[Chunk], checked: &Value, file: &str) {
         reasoning_tokens: count("reasoning"),
         ..Usage::default()
     };
-    assert_eq!(told.last(), Some(expected), "{file}");
+    assert_eq!(told.next_back(), Some(expected), "{file}");
 }
 
 /// An error stands in place of the reason to stop: an answer that failed has none.

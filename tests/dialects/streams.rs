@@ -24,7 +24,7 @@ fn one(id: &Value, name: &str, arguments: &str) -> Value {
 }
 
 /// Each kind as `(what it is, body, chunks)`.
-fn kinds() -> Vec<(&'static str, String, Vec<Chunk>)> {
+fn kinds_of_calls() -> Vec<(&'static str, String, Vec<Chunk>)> {
     let search = |id: &str| made(id, "search", json!({"pattern": "子"}));
     let whole = "{\"pattern\":\"子\"}";
     vec![
@@ -69,6 +69,12 @@ fn kinds() -> Vec<(&'static str, String, Vec<Chunk>)> {
             .concat(),
             called(vec![made("a", "search", json!({})), made("b", "search", json!({}))]),
         ),
+    ]
+}
+
+/// The same for words, their end and what they cost.
+fn kinds_of_words() -> Vec<(&'static str, String, Vec<Chunk>)> {
+    vec![
         (
             "empty choices first, usage beside the last choice, CRLF, no [DONE]",
             [
@@ -124,14 +130,17 @@ fn kinds() -> Vec<(&'static str, String, Vec<Chunk>)> {
                 DONE.to_owned(),
             ]
             .concat(),
-            called(vec![Chunk::Reasoning("hm".to_owned()), search("")]),
+            called(vec![
+                Chunk::Reasoning("hm".to_owned()),
+                made("", "search", json!({"pattern": "子"})),
+            ]),
         ),
     ]
 }
 
 #[tokio::test]
 async fn each_kind_of_stream_is_read_however_it_is_split() {
-    for (kind, body, expected) in kinds() {
+    for (kind, body, expected) in kinds_of_calls().into_iter().chain(kinds_of_words()) {
         for split in [usize::MAX, 1, 2, 3, 5, 7] {
             let server = serve(vec![Reply::events(body.clone()).split(split)]).await;
             let (chunks, error) = ask_go(&provider(&server)).await;

@@ -2,7 +2,7 @@
 
 use offshoot::domain::budget::Preset;
 use offshoot::domain::command::{BudgetChoice, Command};
-use offshoot::domain::event::Fact;
+use offshoot::domain::event::{Fact, Level, Origin};
 use offshoot::domain::ids::TaskId;
 use offshoot::domain::report::{By, Status};
 use offshoot::ui::layout::Focus;
@@ -75,6 +75,39 @@ fn a_message_waits_in_the_conversation_until_the_history_has_it() {
     let text = watch.text();
     assert!(!waiting(&text) && text.contains("❯ and then?"), "{text}");
     assert!(watch.screen.pending.is_empty());
+}
+
+#[test]
+fn what_was_never_sent_comes_back_into_the_input() {
+    let mut watch = Watch::new(two_live(), SIZE);
+    for text in ["one", "/delegate two"] {
+        watch.type_text(text);
+        watch.press(&["Enter"]);
+    }
+    watch.type_text("three");
+    watch.feed.add(Origin::session(), Fact::notice(Level::Warning, "UNSENT", "not sent"));
+    watch.see();
+    assert_eq!(watch.screen.composer.text(), "one\n/delegate two\nthree");
+    assert!(watch.screen.pending.is_empty());
+}
+
+#[test]
+fn the_footer_names_the_keys_that_work_here() {
+    let mut watch = Watch::new(three_children(), SIZE);
+    let mut shown = |keys: &[&str], expected: &[&str]| {
+        watch.press(keys);
+        let footer = watch.footer();
+        for hint in expected {
+            assert!(footer.contains(hint), "{hint} in {footer}");
+        }
+    };
+    shown(&[], &["Enter send", "^J newline", "^X cancel child", "Esc stop", "Tab pane", "F1 keys"]);
+    shown(
+        &["Alt+2"],
+        &["Enter open", "x cancel it", "Esc back", "Space fold", "f filter", "? keys"],
+    );
+    shown(&["Alt+1"], &["Enter open", "Esc stop", "z full", "? keys"]);
+    shown(&["?"], &["Esc close", "^X cancel child"]);
 }
 
 #[test]

@@ -18,6 +18,10 @@ fn doing(story: &Story, task: u32, feed: &Feed) -> String {
         Doing::Between { .. } => "between".to_owned(),
         Doing::Streaming => "streaming".to_owned(),
         Doing::Silent { since } => format!("silent {}", feed.now().millis_since(since)),
+        Doing::Retrying { at, http_status } => {
+            let wait = at.millis_since(feed.now());
+            format!("retry in {wait} ({})", http_status.unwrap_or_default())
+        }
         Doing::Calling { call } => format!("calling {}", call.name),
         Doing::Cancelling { .. } => "cancelling".to_owned(),
         Doing::Ended(end) => format!("ended {}", end.status.as_str()),
@@ -100,6 +104,20 @@ fn a_childs_state_is_what_the_runtime_says_and_has_an_age() {
     feed.finish_child(1, Status::Cancelled, "");
     assert_eq!(doing(&feed.story, 1, &feed), "ended cancelled");
     assert_eq!(feed.story.delegations().live_count(), 0);
+}
+
+#[test]
+fn a_failed_request_says_when_it_is_sent_again() {
+    let mut feed = Feed::new();
+    feed.user(1, "hi").run(1).child(1, "c1", "look").turn(child(1), 1);
+    let (http_status, reason) = (Some(429), "busy".to_owned());
+    let fact = Fact::RetryScheduled { delay_ms: 4_000, http_status, attempt: 2, reason };
+    feed.add(child(1), fact).wait(1_000);
+    assert_eq!(doing(&feed.story, 1, &feed), "retrying in 3000");
+    feed.wait(5_000);
+    assert_eq!(doing(&feed.story, 1, &feed), "silent 2000", "since the request was sent again");
+    feed.words(child(1), "I");
+    assert_eq!(doing(&feed.story, 1, &feed), "streaming");
 }
 
 #[test]
@@ -314,4 +332,24 @@ fn a_story_read_from_its_lines_is_the_same_story() {
     assert_eq!(again.entries(), feed.story.entries());
     assert_eq!(again.delegations().nodes(), feed.story.delegations().nodes());
     assert_eq!(again.totals(), feed.story.totals());
+}
+
+#[test]
+fn a_wait_before_the_next_try_counts_down_and_then_the_model_is_silent() {
+    let mut feed = three_children();
+    feed.turn(child(2), 2);
+    let fact = Fact::RetryScheduled {
+        delay_ms: 4_000,
+        http_status: Some(429),
+        attempt: 2,
+        reason: "busy".to_owned(),
+    };
+    feed.add(child(2), fact);
+    feed.wait(1_000);
+    let told = doing(&feed.story, 2, &feed);
+    assert!(told.starts_with("retry in ") && told.ends_with("(429)"), "{told}");
+    feed.wait(5_000);
+    assert!(doing(&feed.story, 2, &feed).starts_with("silent"));
+    feed.words(child(2), "back");
+    assert_eq!(doing(&feed.story, 2, &feed), "streaming");
 }

@@ -239,6 +239,28 @@ pub enum Fact {
         /// What the run has left.
         remaining: Remaining,
     },
+    /// A failed model request will be sent again.
+    RetryScheduled {
+        /// After this long.
+        delay_ms: u64,
+        /// The status that the server answered with.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        http_status: Option<u16>,
+        /// The number of the try to come, from 2.
+        #[serde(rename = "try")]
+        attempt: u32,
+        /// What went wrong, in words.
+        reason: String,
+    },
+    /// Older messages of a run's conversation were replaced by a summary. The record keeps them.
+    Compacted {
+        /// The run.
+        target: String,
+        /// Who asked for it.
+        by: By,
+        /// The summary, or what was cut.
+        text: String,
+    },
     /// The runtime has something to say.
     Notice {
         /// How serious.

@@ -34,6 +34,8 @@ fn word(fact: &Fact) -> &'static str {
         Fact::ToolProgress { .. } => "tool_progress",
         Fact::ToolFinished { .. } => "tool_finished",
         Fact::Usage { .. } => "usage",
+        Fact::RetryScheduled { .. } => "retry_scheduled",
+        Fact::Compacted { .. } => "compacted",
         Fact::Notice { .. } => "notice",
         Fact::CancelRequested { .. } => "cancel_requested",
         Fact::RunFinished(_) => "run_finished",
@@ -41,7 +43,7 @@ fn word(fact: &Fact) -> &'static str {
     }
 }
 
-const KINDS: usize = 17;
+const KINDS: usize = 19;
 
 fn call() -> CallId {
     CallId::from("c1")
@@ -159,6 +161,22 @@ fn delegation_rows() -> Vec<(Fact, Value)> {
         (
             Fact::CancelRequested { target: text("t3"), by: By::User },
             json!({"type": "cancel_requested", "target": "t3", "by": "user"}),
+        ),
+        (
+            Fact::RetryScheduled {
+                delay_ms: 2_000,
+                http_status: Some(429),
+                attempt: 2,
+                reason: text("slow down"),
+            },
+            json!({
+                "type": "retry_scheduled", "delay_ms": 2_000, "http_status": 429, "try": 2,
+                "reason": "slow down",
+            }),
+        ),
+        (
+            Fact::Compacted { target: text("r2"), by: By::Budget, text: text("so far") },
+            json!({"type": "compacted", "target": "r2", "by": "budget", "text": "so far"}),
         ),
         (
             Fact::notice(Level::Warning, "UNFINISHED", "t3 did not finish"),

@@ -45,8 +45,7 @@ fn faults(messages: &[Arc<Message>], open: usize) -> Vec<String> {
                 for block in &answer.blocks {
                     match block {
                         Block::Text { text } if text.trim().is_empty() => fault("a blank text"),
-                        Block::Text { .. } => says = true,
-                        Block::Opaque { .. } => says = true,
+                        Block::Text { .. } | Block::Opaque { .. } => says = true,
                         Block::ToolCall(call) => {
                             says = true;
                             if call.call.0.trim().is_empty() || !seen.insert(call.call.clone()) {

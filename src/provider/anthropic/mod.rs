@@ -5,6 +5,8 @@ mod answer;
 mod block;
 mod body;
 mod marks;
+#[cfg(test)]
+mod tests;
 mod usage;
 
 use std::sync::Arc;

@@ -29,12 +29,7 @@ pub fn steps(turn: &Turn, number: usize, request: &Request, prices: Option<Price
     steps.extend(pieces(&thinking, PIECE_CHARS, pause, Chunk::Reasoning));
     steps.extend(pieces(&text, PIECE_CHARS, pause, Chunk::Text));
     if let Some(error) = &turn.error {
-        steps.push(Step::Give(Err(ProviderError::Status {
-            host: "script".to_owned(),
-            status: error.status,
-            detail: fill(&error.message),
-            retry_after: None,
-        })));
+        steps.push(Step::Give(Err(failure(error.status, fill(&error.message)))));
         return steps;
     }
     let calls: Vec<ToolCall> = turn.tool_calls.iter().map(|call| tool_call(call, number)).collect();
@@ -97,4 +92,14 @@ fn stop_reason(turn: &Turn, calls: bool) -> StopReason {
         Some("refusal") => StopReason::Refusal,
         Some(other) => StopReason::Other(other.to_owned()),
     }
+}
+
+/// The error of a scripted server. The code that chat-completions servers give for a prompt that is
+/// too long means the same here.
+fn failure(status: u16, detail: String) -> ProviderError {
+    let host = "script".to_owned();
+    if status == 400 && detail.contains("context_length_exceeded") {
+        return ProviderError::ContextExceeded { host, detail };
+    }
+    ProviderError::Status { host, status, detail, retry_after: None }
 }

@@ -61,22 +61,5 @@ fn keys(screen: &Screen, room: usize) -> String {
         screen.focus == Focus::Composer,
         screen.focus == Focus::Delegations,
     );
-    let hints = keymap::footer(contexts, screen.lang);
-    let hints: Vec<String> = hints.iter().map(|(key, words)| format!("{key} {words}")).collect();
-    // The way to all keys is never the one that is left out.
-    let (rest, help) = match hints.split_last() {
-        Some((help, rest)) => (rest, help.as_str()),
-        None => (&[][..], ""),
-    };
-    let mut shown = Vec::new();
-    let mut used = wrap::cells(help);
-    for hint in rest {
-        used += wrap::cells(hint) + 3;
-        if used > room {
-            break;
-        }
-        shown.push(hint.as_str());
-    }
-    shown.push(help);
-    wrap::fit(&shown.join(" · "), room).to_owned()
+    wrap::fit(&keymap::footer(contexts, screen.lang, room), room).to_owned()
 }

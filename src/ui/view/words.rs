@@ -38,6 +38,15 @@ pub fn doing(doing: Doing<'_>, lang: Lang, now: Timestamp) -> (String, Tone) {
         Doing::Silent { since } => {
             (format!("{} {}", lang.pick("model silent", "模型无输出"), age(since)), Tone::Plain)
         }
+        Doing::Retrying { at, http_status } => {
+            let seconds = at.millis_since(now).div_ceil(1_000);
+            let why = http_status.map_or_else(String::new, |status| format!(" ({status})"));
+            let words = match lang {
+                Lang::En => format!("retry in {seconds} s{why}"),
+                Lang::Zh => format!("{seconds} 秒后重试{why}"),
+            };
+            (words, Tone::Warning)
+        }
         Doing::Calling { call } => {
             let tool = lang.pick("tool", "工具");
             let what = format!("{} {}", call.name, call.summary());
@@ -56,6 +65,7 @@ pub fn doing_short(doing: Doing<'_>, lang: Lang) -> (String, Tone) {
     match doing {
         Doing::Queued { .. } => (lang.pick("queued", "排队中").to_owned(), Tone::Quiet),
         Doing::Cancelling { .. } => (lang.pick("cancelling", "正在取消").to_owned(), Tone::Warning),
+        Doing::Retrying { .. } => (lang.pick("retrying", "正在重试").to_owned(), Tone::Warning),
         Doing::Between { .. } | Doing::Streaming | Doing::Silent { .. } | Doing::Calling { .. } => {
             (lang.pick("running", "运行中").to_owned(), Tone::Child)
         }

@@ -1,0 +1,127 @@
+//! What one parent run is for, from its first event to its last.
+
+use std::sync::Arc;
+
+use crate::agent::host::Typed;
+use crate::agent::run::{Run, run_agent};
+use crate::agent::{compact, conclude};
+use crate::domain::event::{Fact, Level, RunFinished};
+use crate::domain::hash::Sha;
+use crate::domain::history::History;
+use crate::domain::report::{By, Ending, Report};
+use crate::domain::usage::Usage;
+use crate::domain::violation::Code;
+use crate::provider::ToolChoice;
+use crate::tool::task;
+
+/// What a parent run is for.
+pub(super) enum Errand {
+    /// Answer the user.
+    Answer(Typed),
+    /// Summarise the conversation.
+    Compact,
+}
+
+impl Errand {
+    /// What the run is asked, for its contract.
+    pub(super) fn words(&self) -> &str {
+        match self {
+            Self::Answer(typed) => &typed.words,
+            Self::Compact => "/compact",
+        }
+    }
+
+    /// Runs it to its end and tells how it ended. Returns the conversation and what it cost.
+    pub(super) async fn carry_out(self, mut run: Run) -> (History, Usage) {
+        let ending = self.run(&mut run).await;
+        finish(run, ending).await
+    }
+
+    async fn run(self, run: &mut Run) -> Ending {
+        announce(run).await;
+        match self {
+            Self::Answer(typed) => {
+                if typed.must_delegate {
+                    run.next_choice = ToolChoice::Named(task::NAME.to_owned());
+                }
+                match run.hear(&typed.words).await {
+                    Ok(()) => run_agent(run).await,
+                    Err(error) => run.internal(&error),
+                }
+            }
+            Self::Compact => summarise(run).await,
+        }
+    }
+}
+
+async fn summarise(run: &mut Run) -> Ending {
+    match compact::now(run, By::User).await {
+        Ok(true) => Ending::Completed,
+        Ok(false) => {
+            let text = "there is too little to summarise yet";
+            run.shared.emit(Fact::notice(Level::Info, "NOTHING_TO_COMPACT", text)).await;
+            Ending::Completed
+        }
+        Err(ending) => ending,
+    }
+}
+
+async fn announce(run: &Run) {
+    let shared = Arc::clone(&run.shared);
+    shared
+        .emit(Fact::RunStarted {
+            call: None,
+            role: shared.contract.role().to_owned(),
+            description: None,
+            depth: 0,
+            contract: shared.contract.view(),
+        })
+        .await;
+}
+
+async fn finish(run: Run, ending: Ending) -> (History, Usage) {
+    let shared = &run.shared;
+    for child in run.record.unfinished_children() {
+        shared.emit(unfinished_notice(child)).await;
+    }
+    // Words of an earlier turn are no answer of a run that completed without any.
+    let silent = ending == Ending::Completed && conclude::last_message_is_silent(&run);
+    let reply = Some(run.record.last_text.clone()).filter(|text| !silent && !text.is_empty());
+    let finished = RunFinished { reply, ..conclude::finished(&run, ending) };
+    shared.emit(Fact::RunFinished(Box::new(finished))).await;
+    (run.history, run.record.usage_total)
+}
+
+/// The end of a run of which nothing else is known.
+pub(super) fn lost() -> RunFinished {
+    let ending = Ending::Failed(Code::Internal);
+    RunFinished {
+        status: ending.status(),
+        code: ending.code(),
+        dimension: None,
+        by: None,
+        turns: 0,
+        usage: Usage::none(),
+        usage_total: Usage::none(),
+        reply: None,
+        report: None,
+        changed: Vec::new(),
+        contract_sha256: Sha::of(""),
+        report_sha256: None,
+        receipt: None,
+    }
+}
+
+/// What the model cannot leave out of its answer.
+fn unfinished_notice(child: &Report) -> Fact {
+    let number = child.task_id.map_or_else(String::new, |task| format!("#{} ", task.0));
+    let by = child.by.map_or_else(String::new, |by| match by {
+        By::User => " by you".to_owned(),
+        By::Parent => " by its parent".to_owned(),
+        By::Budget => " by a budget".to_owned(),
+        By::Shutdown => " by shutdown".to_owned(),
+    });
+    let what = child.status.as_str().replace('_', " ");
+    let text = format!("task {number}did not finish ({what}{by}): its result is unconfirmed");
+    Fact::notice(Level::Warning, "UNFINISHED_CHILD", text)
+}
