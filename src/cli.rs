@@ -31,7 +31,7 @@ pub enum CliError {
         instead: &'static str,
     },
     /// A flag of `run` without it.
-    #[error("{flag} is for `offshoot run`; the screen has no such output")]
+    #[error("{flag} is for `offshoot run`; nothing else has such output")]
     RunOnly {
         /// Which.
         flag: &'static str,
@@ -85,9 +85,12 @@ pub enum Verb {
     /// Compare work with and without delegation.
     #[command(hide = true)]
     Eval(Rest),
-    /// Say what was found.
-    #[command(hide = true)]
-    Doctor(Rest),
+    /// Say what was found: settings, provider, model, terminal; with what to do
+    Doctor {
+        /// Print the table of roles instead
+        #[arg(long)]
+        roles: bool,
+    },
 }
 
 /// Whatever follows a command that is not built yet.
@@ -133,10 +136,10 @@ pub enum BudgetName {
 #[derive(Debug, Default, Args)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag that was typed or not")]
 pub struct Options {
-    /// Who answers: openai, offline, or script:FILE
+    /// Who answers: anthropic, openai, ollama, offline, or script:FILE
     #[arg(long, global = true, value_name = "NAME")]
     pub provider: Option<String>,
-    /// Where a chat-completions server is, with its /v1
+    /// Where the server is; for openai with its /v1
     #[arg(long, global = true, value_name = "URL")]
     pub base_url: Option<String>,
     /// The model's name
@@ -166,6 +169,9 @@ pub struct Options {
     /// Cancel everything after this time
     #[arg(long, global = true, value_name = "SECONDS")]
     pub timeout: Option<String>,
+    /// Times that a failed request is made again [default: 4]
+    #[arg(long, global = true, value_name = "N")]
+    pub retries: Option<String>,
     /// A text that tasks can choose as context; may be repeated
     #[arg(long, global = true, value_name = "NAME=TEXT|@FILE")]
     pub pin: Vec<String>,
@@ -217,8 +223,6 @@ struct Later {
     approve: Option<OsString>,
     #[arg(long, global = true, hide = true, value_name = "N")]
     max_depth: Option<OsString>,
-    #[arg(long, global = true, hide = true, value_name = "N")]
-    retries: Option<OsString>,
     #[arg(long, global = true, hide = true, value_name = "NAME=@FILE")]
     pin_secret: Vec<OsString>,
     #[arg(long = "continue", global = true, hide = true)]
@@ -276,22 +280,22 @@ impl Typed {
     fn not_built(&self) -> Option<(String, &'static str)> {
         let verb = self.verb.as_ref().and_then(Verb::not_built);
         let mode = self.options.permission_mode.and_then(PermissionMode::not_built);
-        let provider = self.options.provider.as_deref().and_then(provider_not_built);
-        verb.or(mode).or(provider).or_else(|| {
+        verb.or(mode).or_else(|| {
             let (flag, instead) = self.later.first()?;
             Some((flag.to_owned(), instead))
         })
     }
 
     fn refuse_what_does_not_fit(&self) -> Result<(), CliError> {
-        if self.verb.is_some() {
-            return match &self.prompt {
-                Some(prompt) => Err(CliError::Grammar(format!(
-                    "`{prompt}` stands before the command `run`: either open the screen with it, \
-                     or give it to `offshoot run`"
-                ))),
-                None => Ok(()),
-            };
+        if let (Some(verb), Some(prompt)) = (&self.verb, &self.prompt) {
+            let name = verb.name();
+            return Err(CliError::Grammar(format!(
+                "`{prompt}` stands before the command `{name}`: either open the screen with it, \
+                 or give it to `offshoot run`"
+            )));
+        }
+        if matches!(self.verb, Some(Verb::Run { .. })) {
+            return Ok(());
         }
         let run_only = [
             ("--output-format", self.options.output_format.is_some()),
@@ -309,17 +313,27 @@ const TWO_VERBS: &str = "today `offshoot [PROMPT]` opens a new session and `offs
                          runs one without a screen; as a prompt it goes after `--`";
 
 impl Verb {
-    fn not_built(&self) -> Option<(String, &'static str)> {
-        let name = match self {
-            Self::Run { .. } => return None,
+    fn name(&self) -> &'static str {
+        match self {
+            Self::Run { .. } => "run",
             Self::Resume(_) => "resume",
             Self::Sessions(_) => "sessions",
             Self::Replay(_) => "replay",
             Self::Export(_) => "export",
             Self::Eval(_) => "eval",
-            Self::Doctor(_) => "doctor",
-        };
-        Some((format!("offshoot {name}"), TWO_VERBS))
+            Self::Doctor { .. } => "doctor",
+        }
+    }
+
+    fn not_built(&self) -> Option<(String, &'static str)> {
+        match self {
+            Self::Run { .. } | Self::Doctor { .. } => None,
+            Self::Resume(_)
+            | Self::Sessions(_)
+            | Self::Replay(_)
+            | Self::Export(_)
+            | Self::Eval(_) => Some((format!("offshoot {}", self.name()), TWO_VERBS)),
+        }
     }
 }
 
@@ -336,26 +350,12 @@ impl PermissionMode {
     }
 }
 
-fn provider_not_built(name: &str) -> Option<(String, &'static str)> {
-    let instead = match name {
-        "anthropic" => {
-            "today --provider openai (any chat-completions server), offline and script:FILE work"
-        }
-        "ollama" => {
-            "today a local Ollama answers with --provider openai --base-url http://127.0.0.1:11434/v1"
-        }
-        _ => return None,
-    };
-    Some((format!("--provider {name}"), instead))
-}
-
 impl Later {
     fn first(&self) -> Option<(&'static str, &'static str)> {
         let given = [
             (!self.add_dir.is_empty(), "--add-dir", "today one folder can be read: -C DIR"),
             (self.approve.is_some(), "--approve", "today offshoot only reads, so nothing asks"),
             (self.max_depth.is_some(), "--max-depth", "today a child cannot delegate further"),
-            (self.retries.is_some(), "--retries", "today what may pass is tried four more times"),
             (
                 !self.pin_secret.is_empty(),
                 "--pin-secret",

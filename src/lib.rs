@@ -10,6 +10,7 @@
 //! | `main` | the program: command line in, exit code out |
 //! | [`session`] | the composition root: builds everything, owns the history between questions, carries out commands |
 //! | [`ui`], [`headless`] | the two front ends: a full screen, and a single answer in three formats |
+//! | [`doctor`] | what was found around the program, and what to do about it |
 //! | [`story`] | what has happened, as a reader of the events knows it |
 //! | [`agent`] | the one loop for parent and child; delegating; the report |
 //! | [`provider`] | who answers: the embedded researcher, a script, a chat-completions server |
@@ -46,10 +47,11 @@
 //! `domain` is open to all. A test of `tests/house.rs` holds every `use` to this drawing.
 //!
 //! ```text
+//! doctor     -> session settings provider workspace sanitize
 //! session    -> settings agent journal provider tool workspace
 //! ui         -> story sanitize
 //! headless   -> story sanitize
-//! agent      -> provider tool journal::hub workspace
+//! agent      -> provider tool journal::hub journal::redact workspace
 //! journal    -> story
 //! tool       -> workspace
 //! settings   -> cli
@@ -95,6 +97,7 @@ compile_error!("offshoot runs on Linux and macOS; on Windows build it inside of 
 
 pub mod agent;
 pub mod cli;
+pub mod doctor;
 pub mod domain;
 pub mod headless;
 pub mod journal;

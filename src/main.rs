@@ -3,7 +3,8 @@
 use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;
 
-use offshoot::cli::{self, Language, OutputFormat, Parsed};
+use offshoot::cli::{self, Language, OutputFormat, Parsed, Verb};
+use offshoot::doctor::{self, Findings, Terminal};
 use offshoot::domain::command::Command;
 use offshoot::domain::exit::Exit;
 use offshoot::headless::{self, Format, Headless};
@@ -30,8 +31,7 @@ fn prepare() -> Result<Option<Settings>, Exit> {
     let typed = match cli::parse(std::env::args_os()) {
         Ok(Parsed::Typed(typed)) => *typed,
         Ok(Parsed::Say(text)) => {
-            // A reader that went away has read all it wanted.
-            let _ = io::stdout().write_all(text.as_bytes());
+            say(&text, Exit::Completed);
             return Ok(None);
         }
         Err(error) => {
@@ -40,11 +40,18 @@ fn prepare() -> Result<Option<Settings>, Exit> {
         }
     };
     let json = typed.options.output_format == Some(OutputFormat::Json);
+    let ill = matches!(typed.verb, Some(Verb::Doctor { roles: false }));
     let settings = Surroundings::here().and_then(|here| Settings::new(typed, here));
-    settings.map(Some).map_err(|error| fail(json, error.exit(), &error.to_string()))
+    settings.map(Some).map_err(|error| match error {
+        error if ill => tell(&doctor::without_settings(&error, &Terminal::here())),
+        error => fail(json, error.exit(), &error.to_string()),
+    })
 }
 
 fn run(settings: Settings) -> Exit {
+    if let Front::Doctor { roles } = settings.front {
+        return examine(&settings, roles);
+    }
     let json = matches!(settings.front, Front::Run { format: OutputFormat::Json, .. });
     if matches!(settings.front, Front::Screen { .. })
         && let Err(error) = ui::check()
@@ -59,8 +66,34 @@ fn run(settings: Settings) -> Exit {
         tokio::runtime::Builder::new_multi_thread().worker_threads(WORKERS).enable_all().build();
     match runtime {
         Ok(runtime) => runtime.block_on(converse(settings, config)),
-        Err(error) => fail(json, Exit::Failed, &format!("cannot start the async runtime: {error}")),
+        Err(error) => fail(json, Exit::Failed, &no_runtime(&error)),
     }
+}
+
+/// Says what was found, or what the roles are.
+fn examine(settings: &Settings, roles: bool) -> Exit {
+    if roles {
+        return say(&doctor::roles(settings.limits.preset), Exit::Completed);
+    }
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    match runtime {
+        Ok(runtime) => tell(&runtime.block_on(doctor::examine(settings, &Terminal::here()))),
+        Err(error) => fail(false, Exit::Failed, &no_runtime(&error)),
+    }
+}
+
+fn tell(findings: &Findings) -> Exit {
+    say(&findings.page(), findings.exit())
+}
+
+/// Writes a page; a reader that went away has read all it wanted.
+fn say(page: &str, exit: Exit) -> Exit {
+    let _ = io::stdout().write_all(page.as_bytes());
+    exit
+}
+
+fn no_runtime(error: &io::Error) -> String {
+    format!("cannot start the async runtime: {error}")
 }
 
 async fn converse(settings: Settings, config: session::Config) -> Exit {
@@ -89,6 +122,8 @@ async fn converse(settings: Settings, config: session::Config) -> Exit {
             .await;
             outcome.exit
         }
+        // It has no conversation, and was answered before.
+        Front::Doctor { .. } => Exit::Completed,
         Front::Screen { prompt } => {
             let front = ui::Front {
                 events,
@@ -122,7 +157,7 @@ fn header(config: &session::Config) -> ui::HeaderFacts {
         model: identity.model.clone(),
         mode: "read-only".to_owned(),
         fence: None,
-        context_window: None,
+        context_window: identity.context_window,
         language_model: identity.is_language_model,
     }
 }

@@ -22,6 +22,7 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
     ("settings", &["cli"]),
     ("headless", &["story", "sanitize"]),
     ("ui", &["story", "sanitize"]),
+    ("doctor", &["session", "settings", "provider", "workspace", "sanitize"]),
     ("session", &["settings", "agent", "journal", "provider", "tool", "workspace"]),
 ];
 

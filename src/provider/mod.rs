@@ -9,6 +9,9 @@ pub mod anthropic;
 mod estimate;
 pub mod http;
 mod lines;
+mod listing;
+pub mod models;
+pub mod nobody;
 pub mod offline;
 pub mod ollama;
 pub mod openai;
@@ -20,6 +23,7 @@ pub mod script;
 mod sse;
 mod text_calls;
 mod think;
+mod words;
 
 use std::pin::Pin;
 use std::sync::Arc;

@@ -22,6 +22,17 @@ pub use crate::agent::host::Share;
 /// Makes the provider that answers with the named model, or says why it cannot.
 pub type Switch = Arc<dyn Fn(&str) -> Result<Arc<dyn Provider>, String> + Send + Sync>;
 
+/// Somebody who was found to answer.
+pub struct Found {
+    /// Who.
+    pub provider: Arc<dyn Provider>,
+    /// Makes the provider of another model there.
+    pub switch: Option<Switch>,
+}
+
+/// Looks for somebody to answer; ends by itself within seconds, or within 200 ms where nobody asked.
+pub type Detect = std::pin::Pin<Box<dyn Future<Output = Option<Found>> + Send>>;
+
 /// A text that the user gave a name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Pin {
@@ -79,6 +90,8 @@ pub struct Config {
     pub provider: Arc<dyn Provider>,
     /// Makes the provider of another model; `None` where there is only one.
     pub switch: Option<Switch>,
+    /// Looks for somebody else to answer once the session has started; `None` where that is settled.
+    pub detect: Option<Detect>,
     /// All tools there are.
     pub toolbox: Toolbox,
     /// The ground.

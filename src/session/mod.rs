@@ -4,6 +4,7 @@
 mod config;
 mod errand;
 mod models;
+pub mod server;
 pub mod setup;
 
 use std::sync::atomic::AtomicU32;
@@ -38,7 +39,7 @@ use crate::tool::toolbox::Toolbox;
 
 use errand::Errand;
 
-pub use config::{ClockFn, Config, Pin, RunLimits, Share, Switch};
+pub use config::{ClockFn, Config, Detect, Found, Pin, RunLimits, Share, Switch};
 
 /// Events that wait for a front end before streamed words are merged.
 const EVENTS_AHEAD: usize = 1_024;
@@ -81,9 +82,17 @@ async fn converse(
         subscribers: vec![outlet],
         redactor: Redactor::new(config.secrets.clone()),
     });
+    if let Some(found) = look_around(&mut config).await {
+        config.provider = found.provider;
+        config.switch = found.switch;
+    }
     let mut conversation = Conversation::open(config, hub).await;
     let reason = conversation.obey(&mut inbox).await;
     conversation.close(reason, hub_task).await;
+}
+
+async fn look_around(config: &mut Config) -> Option<Found> {
+    config.detect.take()?.await
 }
 
 /// A parent run that is going on.

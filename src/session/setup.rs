@@ -2,30 +2,23 @@
 //! only place that knows both what was asked for and what can be built.
 
 use std::sync::Arc;
-use std::time::{Duration, SystemTime};
+use std::time::SystemTime;
 
 use uuid::Uuid;
 
-use super::{Config, Pin, RunLimits, Share};
+use super::{Config, Pin, RunLimits, server};
 use crate::domain::event::Timestamp;
 use crate::domain::exit::Exit;
 use crate::domain::ids::SessionId;
 use crate::domain::role::Permission;
 use crate::domain::scope::PathScope;
 use crate::journal::jsonl::Journal;
-use crate::provider::offline::Offline;
-use crate::provider::openai::{self, OpenAi};
-use crate::provider::retry::Patience;
-use crate::provider::script::{Script, ScriptError};
-use crate::provider::{Provider, ProviderError};
-use crate::settings::{ProviderChoice, Settings, SettingsError};
+use crate::provider::ProviderError;
+use crate::provider::script::ScriptError;
+use crate::settings::{Settings, SettingsError};
 use crate::tool::toolbox::Toolbox;
 use crate::workspace::{Workspace, WorkspaceError};
 
-/// The model that the chat-completions provider asks for where none is named.
-const DEFAULT_MODEL: &str = "gpt-4.1-mini";
-/// How long a server on this machine may be silent.
-const LOCAL_WAIT: Duration = Duration::from_mins(5);
 /// Without a raised limit the parent delegates and no child does.
 const MAX_DEPTH: u32 = 1;
 
@@ -58,9 +51,11 @@ impl SetupError {
 }
 
 /// The parts of the session that the settings describe. Reads the script file and opens the
-/// workspace; sends nothing.
+/// workspace; sends nothing. Where nothing is configured, the session looks for a local Ollama once
+/// it has started, so that no screen waits for that.
 pub fn config(settings: &Settings) -> Result<Config, SetupError> {
-    let provider = provider(settings)?;
+    let plan = server::Plan::of(settings);
+    let provider = plan.build()?;
     let identity = provider.identity();
     let parent = settings.limits.parent_for(&identity.model, identity.prices.is_some())?;
     let id = SessionId(Uuid::now_v7());
@@ -68,7 +63,8 @@ pub fn config(settings: &Settings) -> Result<Config, SetupError> {
     let remarks = settings.remarks.iter();
     Ok(Config {
         id,
-        switch: None,
+        switch: plan.switch(),
+        detect: plan.detect(),
         toolbox: Toolbox::standard(),
         workspace: Arc::new(Workspace::open(&settings.workspace)?),
         limits: RunLimits {
@@ -80,8 +76,8 @@ pub fn config(settings: &Settings) -> Result<Config, SetupError> {
         permissions: vec![Permission::Read, Permission::Delegate],
         paths: vec![PathScope::all()],
         max_depth: MAX_DEPTH,
-        patience: patience(provider.identity().local),
-        compact_at: Share::default(),
+        patience: plan.patience(provider.identity().local),
+        compact_at: server::share(settings.compact_at),
         more_roles: Vec::new(),
         timeout: settings.timeout,
         pins: pins.map(|pin| Pin { name: pin.name.clone(), text: pin.text.clone() }).collect(),
@@ -92,28 +88,5 @@ pub fn config(settings: &Settings) -> Result<Config, SetupError> {
             .collect(),
         clock: Arc::new(|| Timestamp::from(SystemTime::now())),
         provider,
-    })
-}
-
-/// A server on this machine may have to load a model and to read a long prompt on a slow processor
-/// before it says anything, so it gets more time.
-fn patience(local: bool) -> Patience {
-    let patience = Patience::default();
-    if local {
-        return Patience { headers: LOCAL_WAIT, stall: LOCAL_WAIT, ..patience };
-    }
-    patience
-}
-
-fn provider(settings: &Settings) -> Result<Arc<dyn Provider>, SetupError> {
-    Ok(match &settings.provider {
-        ProviderChoice::Offline => Arc::new(Offline::new(settings.pace)),
-        ProviderChoice::Script { path } => Arc::new(Script::load(path)?),
-        ProviderChoice::OpenAi { base_url, key, model } => Arc::new(OpenAi::new(openai::Config {
-            base_url: base_url.clone(),
-            api_key: key.clone(),
-            model: model.clone().unwrap_or_else(|| DEFAULT_MODEL.to_owned()),
-            ..openai::Config::default()
-        })?),
     })
 }

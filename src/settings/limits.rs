@@ -1,15 +1,25 @@
-//! What a question may use, from the preset and the numbers that were typed.
+//! What a question may use, from the preset and the numbers that were set.
 
 use std::time::Duration;
 
 use super::SettingsError;
-use crate::cli::{BudgetName, Options};
+use super::layers::{Layers, Origin};
+use super::table::Key;
 use crate::domain::budget::{Budget, Dimension, Limit, Preset, Totals};
 use crate::domain::usage::MicroUsd;
 use crate::domain::violation::Code;
 
 /// A `--timeout` beyond this many seconds, a year, is a typing error.
 const LONGEST_TIMEOUT_S: f64 = 366.0 * 86_400.0;
+
+/// The settings that bound a dimension of a parent run.
+const DIMENSIONS: [(Key, Dimension); 5] = [
+    (Key::BudgetTurns, Dimension::Turns),
+    (Key::BudgetDuration, Dimension::Duration),
+    (Key::BudgetToolCalls, Dimension::ToolCalls),
+    (Key::BudgetInputTokens, Dimension::InputTokens),
+    (Key::BudgetOutputTokens, Dimension::OutputTokens),
+];
 
 /// What each question may use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -23,34 +33,30 @@ pub struct Limits {
     pub totals: Totals,
     /// What the session may cost, where the user set it.
     pub max_cost: Option<Limit>,
+    /// True if a project asked for that, and not the user.
+    pub max_cost_of_project: bool,
 }
 
 impl Limits {
-    pub(super) fn new(options: &Options) -> Result<Self, SettingsError> {
-        let preset = preset(options.budget);
+    pub(super) fn new(layers: &Layers) -> Self {
+        let preset = named(layers.text(Key::BudgetPreset));
         let mut parent = preset.parent();
-        if let Some(text) = &options.max_turns {
-            parent[Dimension::Turns] = amount("--max-turns", text, whole)?;
+        for (key, dimension) in DIMENSIONS {
+            if let Some(limit) = layers.limit(key) {
+                parent[dimension] = in_unit(dimension, limit);
+            }
         }
-        let max_cost = options
-            .max_cost
-            .as_deref()
-            .map(|text| amount("--max-cost", text, dollars))
-            .transpose()?;
+        let max_cost = layers.limit(Key::BudgetMaxCost);
         if let Some(limit) = max_cost {
             parent[Dimension::CostUsd] = limit;
         }
         let mut totals = preset.totals();
-        totals.delegations = options.max_delegations.unwrap_or(totals.delegations);
-        totals.active = options.max_active.unwrap_or(totals.active);
-        if totals.active == 0 {
-            return Err(SettingsError::Usage(
-                "--max-active is 0, so no child could ever run; to forbid delegation give \
-                 --max-delegations 0"
-                    .to_owned(),
-            ));
-        }
-        Ok(Self { preset, parent, totals, max_cost })
+        let small = |key| layers.whole(key).and_then(|number| u32::try_from(number).ok());
+        totals.delegations = small(Key::BudgetDelegations).unwrap_or(totals.delegations);
+        totals.active = small(Key::BudgetActive).unwrap_or(totals.active);
+        let max_cost_of_project =
+            matches!(layers.origin(Key::BudgetMaxCost), Origin::ProjectFile(_));
+        Self { preset, parent, totals, max_cost, max_cost_of_project }
     }
 
     /// What the whole session may cost, where the user bounded it.
@@ -64,45 +70,44 @@ impl Limits {
         match self.max_cost {
             _ if priced => Ok(self.parent),
             None | Some(Limit::Unlimited | Limit::Off) => Ok(self.parent.without_cost()),
+            Some(Limit::Of(_)) if self.max_cost_of_project => Ok(self.parent.without_cost()),
             Some(Limit::Of(_)) => Err(SettingsError::Usage(format!(
                 "{}: --max-cost cannot be held because the price of {model} is not known; leave it \
-                 out, or bound the run with --max-turns or --budget",
+                 out, state the price under [prices] in config.toml, or bound the run with \
+                 --max-turns or --budget",
                 Code::InvalidBudget
             ))),
         }
     }
 }
 
-fn preset(name: Option<BudgetName>) -> Preset {
-    match name {
-        None | Some(BudgetName::Normal) => Preset::Normal,
-        Some(BudgetName::Tight) => Preset::Tight,
-        Some(BudgetName::Generous) => Preset::Generous,
+fn named(preset: Option<&str>) -> Preset {
+    Preset::ALL.into_iter().find(|other| Some(other.name()) == preset).unwrap_or_default()
+}
+
+/// The ledger counts running time in ms, people write seconds.
+fn in_unit(dimension: Dimension, limit: Limit) -> Limit {
+    match (dimension, limit) {
+        (Dimension::Duration, Limit::Of(seconds)) => Limit::Of(seconds.saturating_mul(1_000)),
+        (_, limit) => limit,
     }
 }
 
-fn amount(
-    flag: &str,
-    text: &str,
-    number: impl Fn(&str) -> Option<u64>,
-) -> Result<Limit, SettingsError> {
-    match number(text).filter(|amount| *amount > 0) {
-        Some(amount) => Ok(Limit::Of(amount)),
-        None if text == "unlimited" => Ok(Limit::Unlimited),
-        None => Err(SettingsError::Usage(format!(
-            "{}: {flag} is `{text}`; it takes a number above 0, or the word `unlimited`",
-            Code::InvalidBudget
-        ))),
+/// What a preset gives where a setting of the budget is not set, in the setting's own unit.
+#[expect(clippy::cast_precision_loss, reason = "only compared")]
+pub(super) fn of_preset(preset: Option<&str>, key: Key) -> Option<f64> {
+    let preset = named(preset);
+    if let Some((_, dimension)) = DIMENSIONS.iter().find(|(other, _)| *other == key) {
+        let amount = preset.parent()[*dimension].finite()?;
+        return Some(if *dimension == Dimension::Duration { amount / 1_000 } else { amount } as f64);
     }
-}
-
-fn whole(text: &str) -> Option<u64> {
-    text.parse().ok()
-}
-
-fn dollars(text: &str) -> Option<u64> {
-    let number = text.strip_prefix('$').unwrap_or(text);
-    MicroUsd::from_dollars(number.parse().ok()?).map(|amount| amount.0)
+    let dollars = preset.parent()[Dimension::CostUsd].finite().map(|cost| MicroUsd(cost).dollars());
+    let others = [
+        (Key::BudgetMaxCost, dollars?),
+        (Key::BudgetDelegations, f64::from(preset.totals().delegations)),
+        (Key::BudgetActive, f64::from(preset.totals().active)),
+    ];
+    others.into_iter().find(|(other, _)| *other == key).map(|(_, amount)| amount)
 }
 
 /// Reads `--timeout`, in seconds with or without a fraction.

@@ -2,7 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
+use super::file;
+use super::layers::{Layers, Origin};
 use super::surroundings::{Env, variable};
+use super::table::Key;
+use super::value::Value;
 use super::{Remark, SettingsError};
 use crate::cli::Options;
 use crate::domain::event::Level;
@@ -24,9 +28,65 @@ pub(super) fn workspace(typed: Option<&Path>, dir: &Path) -> Result<PathBuf, Set
     Ok(workspace)
 }
 
-/// The folder that sessions are kept in, by the rules of the XDG base directories.
+/// The user's configuration file, by the rules of the XDG base directories; it need not exist.
+pub(super) fn users_file(env: &Env) -> Option<PathBuf> {
+    xdg(env, "XDG_CONFIG_HOME", ".config").map(|folder| folder.join("offshoot/config.toml"))
+}
+
+/// A project's configuration file; it need not exist. An error if it leads out of the project.
+pub(super) fn projects_file(workspace: &Path) -> Result<PathBuf, Remark> {
+    let path = workspace.join(".offshoot/config.toml");
+    match path.canonicalize() {
+        Ok(real) if !real.starts_with(workspace) => Err(Remark {
+            level: Level::Warning,
+            code: "CONFIG",
+            text: format!("{} leads out of the project, so it is ignored", path.display()),
+        }),
+        Ok(_) | Err(_) => Ok(path),
+    }
+}
+
+/// A path that a user wrote: `~` is the home folder, the rest is relative to where it was written.
+pub(super) fn written(layers: &Layers, key: Key, env: &Env, dir: &Path) -> Option<PathBuf> {
+    let text = layers.text(key)?;
+    if let (Some(rest), Some(home)) = (text.strip_prefix("~/"), variable(env, "HOME")) {
+        return Some(Path::new(home).join(rest));
+    }
+    let folder = match layers.origin(key) {
+        Origin::UserFile(place) | Origin::ProjectFile(place) => place.path.parent().unwrap_or(dir),
+        Origin::Default | Origin::Variable(_) | Origin::Flag(_) => dir,
+    };
+    Some(folder.join(text))
+}
+
+/// The certificates to trust besides the system's; an error if there is no such file.
+pub(super) fn ca_file(
+    layers: &Layers,
+    env: &Env,
+    dir: &Path,
+) -> Result<Option<PathBuf>, SettingsError> {
+    let Some(path) = written(layers, Key::CaFile, env, dir) else { return Ok(None) };
+    let why = match file::text_of(&path) {
+        Ok(Some(text)) if text.contains("-----BEGIN CERTIFICATE-----") => return Ok(Some(path)),
+        Ok(Some(_)) => "it holds no PEM certificate".to_owned(),
+        Ok(None) => "there is no such file".to_owned(),
+        Err(why) => why,
+    };
+    let origin = layers.origin(Key::CaFile);
+    let shown = path.display();
+    Err(SettingsError::Usage(format!("cannot use ca_file {shown} ({origin}): {why}")))
+}
+
+fn xdg(env: &Env, name: &str, usual: &str) -> Option<PathBuf> {
+    let absolute = |path: PathBuf| path.is_absolute().then_some(path);
+    let set = variable(env, name).map(PathBuf::from).and_then(absolute);
+    set.or_else(|| absolute(PathBuf::from(variable(env, "HOME")?)).map(|home| home.join(usual)))
+}
+
+/// The folder that sessions are kept in.
 pub(super) fn sessions(
     options: &Options,
+    layers: &mut Layers,
     env: &Env,
     dir: &Path,
     remarks: &mut Vec<Remark>,
@@ -35,14 +95,16 @@ pub(super) fn sessions(
         return None;
     }
     if let Some(typed) = &options.session_dir {
+        let shown = Value::Text(typed.display().to_string());
+        layers.set(Key::SessionDir, shown, Origin::Flag("--session-dir"));
+        // The path itself may not be Unicode.
         return Some(dir.join(typed));
     }
-    let state = variable(env, "XDG_STATE_HOME").map(PathBuf::from).filter(|dir| dir.is_absolute());
-    let home = || {
-        let home = PathBuf::from(variable(env, "HOME")?);
-        home.is_absolute().then(|| home.join(".local/state"))
-    };
-    let sessions = state.or_else(home).map(|state| state.join("offshoot/sessions"));
+    if let Some(folder) = written(layers, Key::SessionDir, env, dir) {
+        return Some(folder);
+    }
+    let sessions =
+        xdg(env, "XDG_STATE_HOME", ".local/state").map(|dir| dir.join("offshoot/sessions"));
     if sessions.is_none() {
         remarks.push(Remark {
             level: Level::Warning,

@@ -70,17 +70,9 @@ pub(super) fn language(env: &Env) -> Language {
     }
 }
 
-/// `OFFSHOOT_PACE` in ms, else as it suits the front end.
-pub(super) fn pace(env: &Env, screen: bool) -> Result<Duration, SettingsError> {
-    match variable(env, "OFFSHOOT_PACE") {
-        Some(text) => text.parse().map(Duration::from_millis).map_err(|_| {
-            SettingsError::Usage(format!(
-                "OFFSHOOT_PACE is `{text}`; it takes a whole number of milliseconds, 0 for none"
-            ))
-        }),
-        None if screen => Ok(SCREEN_PACE),
-        None => Ok(Duration::ZERO),
-    }
+/// How long each call of the embedded researcher takes, where nothing is set.
+pub(super) fn usual_pace(screen: bool) -> Duration {
+    if screen { SCREEN_PACE } else { Duration::ZERO }
 }
 
 /// The values of all variables that hold secrets.

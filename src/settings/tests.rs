@@ -39,12 +39,17 @@ impl World {
 
 fn choice(env: &[(&'static str, &str)], arguments: &[&str]) -> (String, Vec<&'static str>) {
     let settings = World::new(env).settings(arguments).unwrap();
+    let server = |name: &str, remote: &Remote| {
+        let model = remote.model.as_deref().unwrap_or("-");
+        format!("{name} {} {} {model}", remote.base_url, remote.key.is_some())
+    };
     let shown = match &settings.provider {
         ProviderChoice::Offline => "offline".to_owned(),
         ProviderChoice::Script { path } => format!("script {}", path.display()),
-        ProviderChoice::OpenAi { base_url, key, model } => {
-            format!("{base_url} {} {}", key.is_some(), model.as_deref().unwrap_or("-"))
-        }
+        ProviderChoice::Detect(remote) => format!("detect {}", remote.base_url),
+        ProviderChoice::Anthropic(remote) => server("anthropic", remote),
+        ProviderChoice::OpenAi(remote) => server("openai", remote),
+        ProviderChoice::Ollama(remote) => server("ollama", remote),
     };
     (shown, settings.remarks.iter().map(|remark| remark.code).collect())
 }
@@ -53,59 +58,96 @@ const HOME: (&str, &str) = ("HOME", "/home/u");
 const KEY: (&str, &str) = ("OPENAI_API_KEY", "sk-0123456789abcdef");
 
 #[test]
-fn who_answers_is_the_flag_then_the_key_then_nobody() {
+fn who_answers_is_the_flag_then_a_key_then_a_local_server() {
     type Env = &'static [(&'static str, &'static str)];
-    let openai = "https://api.openai.com/v1";
-    let cases: [(Env, &[&str], &str, &[&str]); 13] = [
-        (&[HOME], &[], "offline", &[]),
-        (&[HOME, KEY], &[], &format!("{openai} true -"), &[]),
+    const ANTHROPIC: (&str, &str) = ("ANTHROPIC_API_KEY", "ak-0123456789");
+    const DETECT: &str = "detect http://127.0.0.1:11434";
+    const PUBLIC: &str = "openai https://api.openai.com/v1 true";
+    let cases: &[(Env, &[&str], &str, &[&str])] = &[
+        (&[HOME], &[], DETECT, &[]),
+        (&[HOME, KEY], &[], &format!("{PUBLIC} -"), &[]),
+        (&[HOME, KEY, ANTHROPIC], &[], "anthropic https://api.anthropic.com true -", &[]),
+        (&[HOME, KEY, ANTHROPIC], &["--provider", "openai"], &format!("{PUBLIC} -"), &[]),
         (&[HOME, KEY], &["--provider", "offline"], "offline", &[]),
-        (&[HOME, ("OPENAI_API_KEY", " ")], &[], "offline", &[]),
-        (&[HOME, KEY, ("MODEL_ID", "m1")], &[], &format!("{openai} true m1"), &[]),
+        (&[HOME, ("OPENAI_API_KEY", " ")], &[], DETECT, &[]),
+        (&[HOME, KEY, ("MODEL_ID", "m1")], &[], &format!("{PUBLIC} m1"), &[]),
         (
             &[HOME, KEY, ("MODEL_ID", "m1"), ("OFFSHOOT_MODEL", "m2")],
             &[],
-            &format!("{openai} true m2"),
+            &format!("{PUBLIC} m2"),
             &[],
         ),
         (
             &[HOME, KEY, ("MODEL_ID", "m1"), ("OFFSHOOT_MODEL", "m2")],
             &["--model", "m3"],
-            &format!("{openai} true m3"),
+            &format!("{PUBLIC} m3"),
             &[],
         ),
         (
             &[HOME, KEY, ("OPENAI_BASE_URL", "http://localhost:8000/v1/")],
             &[],
-            "http://localhost:8000/v1 true -",
+            "openai http://localhost:8000/v1 true -",
+            &[],
+        ),
+        (
+            &[HOME, ANTHROPIC, ("ANTHROPIC_BASE_URL", "http://localhost:8000/v1/")],
+            &[],
+            "anthropic http://localhost:8000 true -",
             &[],
         ),
         (
             &[HOME],
             &["--provider", "openai", "--base-url", "http://127.0.0.1:11434/v1"],
-            "http://127.0.0.1:11434/v1 false -",
+            "openai http://127.0.0.1:11434/v1 false -",
             &[],
         ),
-        (&[HOME], &["--base-url", "http://[::1]:1/v1"], "http://[::1]:1/v1 false -", &[]),
+        (&[HOME], &["--base-url", "http://[::1]:1/v1"], "openai http://[::1]:1/v1 false -", &[]),
         (
             &[HOME, KEY],
             &["--base-url", "http://example.com/v1"],
-            "http://example.com/v1 true -",
+            "openai http://example.com/v1 true -",
             &["PLAIN_HTTP"],
         ),
-        (&[HOME, ("ANTHROPIC_API_KEY", "x")], &[], "offline", &["PROVIDER"]),
-        (&[HOME, ("OPENAI_BASE_URL", "http://localhost/v1")], &[], "offline", &["PROVIDER"]),
+        (&[HOME, ("OPENAI_BASE_URL", "http://localhost/v1")], &[], DETECT, &["PROVIDER"]),
+        (&[HOME], &["--provider", "ollama"], "ollama http://127.0.0.1:11434 false -", &[]),
+        (
+            &[HOME],
+            &["--provider", "ollama", "--model", "q", "--base-url", "http://gpu:11434/v1"],
+            "ollama http://gpu:11434 false q",
+            &[],
+        ),
     ];
     for (env, arguments, expected, remarks) in cases {
         let (shown, said) = choice(env, arguments);
-        assert_eq!((shown.as_str(), said.as_slice()), (expected, remarks), "{arguments:?}");
+        assert_eq!((shown.as_str(), said.as_slice()), (*expected, *remarks), "{arguments:?}");
     }
 }
 
 #[test]
+fn an_ollama_is_looked_for_where_its_own_variable_says_and_only_on_this_machine() {
+    for (host, found) in [
+        ("127.0.0.1:9", "detect http://127.0.0.1:9"),
+        ("localhost", "detect http://localhost:11434"),
+        (":4000", "detect http://127.0.0.1:4000"),
+        ("0.0.0.0", "detect http://127.0.0.1:11434"),
+        ("http://0.0.0.0:4000", "detect http://127.0.0.1:4000"),
+        ("http://localhost:4000/", "detect http://localhost:4000"),
+        ("gpu.example:11434", "offline"),
+        ("http://", "offline"),
+    ] {
+        assert_eq!(choice(&[HOME, ("OLLAMA_HOST", host)], &[]).0, found, "{host}");
+    }
+    let (asked_for, _) = choice(&[HOME, ("OLLAMA_HOST", "gpu")], &["--provider", "ollama"]);
+    assert_eq!(asked_for, "ollama http://gpu:11434 false -");
+}
+
+#[test]
 fn what_cannot_be_used_is_said_in_one_sentence() {
-    let cases: [(&[&str], u8, &str); 31] = [
+    let cases: [(&[&str], u8, &str); 34] = [
         (&["--provider", "openai"], 2, "OPENAI_API_KEY"),
+        (&["--provider", "anthropic"], 2, "ANTHROPIC_API_KEY"),
+        (&["--retries", "-1"], 2, "--retries is `-1`; it takes a whole number from 0 to 20"),
+        (&["--retries", "many"], 2, "--retries is `many`"),
         (&["--provider", "openai", "--base-url", "http://10.0.0.1/v1"], 2, "no key for 10.0.0.1"),
         (&["--provider", "openai", "--base-url", "http://localhost.evil.example/v1"], 2, "no key"),
         (&["--base-url", "localhost:8000/v1"], 2, "--base-url is no http"),

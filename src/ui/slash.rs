@@ -192,7 +192,7 @@ mod tests {
 
     #[test]
     fn what_does_not_exist_is_refused_by_name_and_a_path_is_a_message() {
-        for line in ["/model", "/nope", "/cancel x", "/budget 0", "/budget -3", "/delegate"] {
+        for line in ["/role", "/nope", "/cancel x", "/budget 0", "/budget -3", "/delegate"] {
             assert!(matches!(read(line, Lang::En), Some(Err(_))), "{line}");
         }
         let refused = |line| match read(line, Lang::Zh) {

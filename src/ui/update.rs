@@ -79,8 +79,12 @@ fn happened(screen: &mut Screen, story: &Story, fact: &Fact, of_child: bool) {
             }
         }
         Fact::Notice { code, .. } if code == UNSENT => take_back(screen),
-        Fact::SessionStarted { .. }
-        | Fact::SessionFinished { .. }
+        // Who answers may have been found only after the first frame.
+        Fact::SessionStarted { provider, model, .. } => {
+            screen.header.language_model = provider != "offline" && provider != "script";
+            screen.header.model.clone_from(model);
+        }
+        Fact::SessionFinished { .. }
         | Fact::RetryScheduled { .. }
         | Fact::Compacted { .. }
         | Fact::ContextAdded { .. }

@@ -31,6 +31,7 @@ pub fn config(base_url: &str) -> Config {
         prices: None,
         thinking_budget: None,
         headers: Vec::new(),
+        network: offshoot::provider::http::Network::default(),
     }
 }
 

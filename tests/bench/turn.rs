@@ -83,6 +83,7 @@ fn config(workspace: &TempDir, sessions: Option<&TempDir>) -> Config {
         paths: vec![PathScope::all()],
         max_depth: 1,
         switch: None,
+        detect: None,
         patience: Patience::default(),
         compact_at: Share::default(),
         more_roles: Vec::new(),

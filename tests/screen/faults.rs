@@ -113,7 +113,7 @@ fn widths_agree_with_the_table_and_borders_stay_in_their_column() {
         feed.words(parent(1), &format!("|{text}|\n"));
     }
     feed.words(parent(1), &"line\n".repeat(40));
-    let mut watch = Watch::new(feed, (120, 20));
+    let mut watch = Watch::new(feed, (120, 40));
     watch.text();
     watch.press(&["Alt+1", "g"]);
     for step in 0..50 {
@@ -126,7 +126,7 @@ fn widths_agree_with_the_table_and_borders_stay_in_their_column() {
             let bare = *width == 0 && rows(&buffer).into_iter().any(|row| row.contains("||"));
             assert!(whole || bare || step > 0, "{text:?}");
         }
-        for y in 2..16 {
+        for y in 2..36 {
             let symbols = [0, 119].map(|x| buffer[(x, y)].symbol());
             assert_eq!(symbols, ["│", "│"], "row {y} after {step} steps");
         }
@@ -145,6 +145,8 @@ fn play(composer: &mut Composer, step: &str, width: usize) {
     match step {
         "up" => composer.up(width),
         "down" => composer.down(width),
+        // The composer has no pages; four rows are what this test shows of it.
+        "pageup" => (0..4).for_each(|_| composer.up(width)),
         other => composer.edit(match other {
             "left" => Edit::Left,
             "right" => Edit::Right,

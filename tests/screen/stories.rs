@@ -113,7 +113,7 @@ fn a_failed_request_says_when_it_is_sent_again() {
     let (http_status, reason) = (Some(429), "busy".to_owned());
     let fact = Fact::RetryScheduled { delay_ms: 4_000, http_status, attempt: 2, reason };
     feed.add(child(1), fact).wait(1_000);
-    assert_eq!(doing(&feed.story, 1, &feed), "retrying in 3000");
+    assert_eq!(doing(&feed.story, 1, &feed), "retry in 3000 (429)");
     feed.wait(5_000);
     assert_eq!(doing(&feed.story, 1, &feed), "silent 2000", "since the request was sent again");
     feed.words(child(1), "I");
@@ -332,24 +332,4 @@ fn a_story_read_from_its_lines_is_the_same_story() {
     assert_eq!(again.entries(), feed.story.entries());
     assert_eq!(again.delegations().nodes(), feed.story.delegations().nodes());
     assert_eq!(again.totals(), feed.story.totals());
-}
-
-#[test]
-fn a_wait_before_the_next_try_counts_down_and_then_the_model_is_silent() {
-    let mut feed = three_children();
-    feed.turn(child(2), 2);
-    let fact = Fact::RetryScheduled {
-        delay_ms: 4_000,
-        http_status: Some(429),
-        attempt: 2,
-        reason: "busy".to_owned(),
-    };
-    feed.add(child(2), fact);
-    feed.wait(1_000);
-    let told = doing(&feed.story, 2, &feed);
-    assert!(told.starts_with("retry in ") && told.ends_with("(429)"), "{told}");
-    feed.wait(5_000);
-    assert!(doing(&feed.story, 2, &feed).starts_with("silent"));
-    feed.words(child(2), "back");
-    assert_eq!(doing(&feed.story, 2, &feed), "streaming");
 }

@@ -15,9 +15,11 @@ use futures_util::stream;
 use reqwest::header::{ACCEPT, HeaderMap, HeaderValue};
 use secrecy::{ExposeSecret, SecretString};
 
-use super::http::{self, Endpoint, LazyClient};
+use super::http::{self, Endpoint, LazyClient, Network};
 use super::reading::Reading;
-use super::{Chunk, ChunkStream, Identity, Provider, ProviderError, Request};
+use super::{
+    Chunk, ChunkStream, Identity, ModelsFuture, Provider, ProviderError, Request, listing,
+};
 use crate::domain::message::{AssistantMessage, Block, Message, StopReason};
 use crate::domain::usage::{Prices, Usage};
 use answer::{Answer, PAUSE};
@@ -36,7 +38,7 @@ const VERSION: &str = "2023-06-01";
 const MAX_PAUSES: u32 = 4;
 
 /// What is needed to reach a model.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct Config {
     /// The address below which `/v1/messages` lies. A `/v1` at its end is not doubled.
     pub base_url: String,
@@ -55,6 +57,8 @@ pub struct Config {
     pub thinking_budget: Option<u64>,
     /// More headers for each request; they win over this wire's own.
     pub headers: Vec<(String, SecretString)>,
+    /// How the server is reached.
+    pub network: Network,
 }
 
 /// A model behind a server of the Messages API.
@@ -62,6 +66,7 @@ pub struct Config {
 pub struct Anthropic {
     identity: Identity,
     wire: Arc<Wire>,
+    list: Arc<LazyClient>,
 }
 
 #[derive(Debug)]
@@ -74,7 +79,9 @@ struct Wire {
 impl Anthropic {
     /// Checks the settings. Nothing is sent or built before the first request.
     pub fn new(config: Config) -> Result<Self, ProviderError> {
-        let endpoint = Endpoint::new(without_version(&config.base_url), &["v1", "messages"])?;
+        let base = without_version(&config.base_url);
+        let endpoint = Endpoint::new(base, &["v1", "messages"])?;
+        let models = Endpoint::new(base, &["v1", "models"])?;
         let name = super::named_model(&config.model)?;
         let key = config.api_key.filter(|key| !key.expose_secret().trim().is_empty());
         let headers = headers(key.as_ref(), &config.headers)?;
@@ -89,17 +96,25 @@ impl Anthropic {
             context_window: config.context_window,
             is_language_model: true,
         };
-        let secrets = config.headers.into_iter().map(|(_, value)| value).chain(key);
-        let client = LazyClient::new(endpoint).hiding(secrets);
+        let own = config.headers.into_iter().map(|(_, value)| value);
+        let secrets: Vec<SecretString> = own.chain(key).collect();
+        let network = config.network;
+        let client = LazyClient::new(endpoint).over(network.clone()).hiding(secrets.clone());
+        let list = Arc::new(LazyClient::new(models).over(network).hiding(secrets));
         let thinking_budget = config.thinking_budget;
         let model = Model { provider: NAME, name, max_output_tokens, thinking_budget };
-        Ok(Self { identity, wire: Arc::new(Wire { client, headers, model }) })
+        Ok(Self { identity, wire: Arc::new(Wire { client, headers, model }), list })
     }
 }
 
 impl Provider for Anthropic {
     fn identity(&self) -> &Identity {
         &self.identity
+    }
+
+    fn models(&self) -> ModelsFuture {
+        let (list, wire) = (Arc::clone(&self.list), Arc::clone(&self.wire));
+        Box::pin(async move { listing::names(&list, &wire.headers).await })
     }
 
     fn stream(&self, request: Request) -> ChunkStream {

@@ -15,9 +15,11 @@ use secrecy::SecretString;
 use serde_json::{Value, json};
 use tokio::sync::OnceCell;
 
-use super::http::{self, Endpoint, LazyClient};
+use super::http::{self, Endpoint, LazyClient, Network};
 use super::reading::Reading;
-use super::{ChunkStream, Identity, ListedModel, Provider, ProviderError, Request, estimate};
+use super::{
+    ChunkStream, Identity, ListedModel, ModelsFuture, Provider, ProviderError, Request, estimate,
+};
 use crate::domain::usage::Prices;
 use answer::Answer;
 use facts::Facts;
@@ -57,6 +59,8 @@ pub struct Config {
     pub prices: Option<Prices>,
     /// More headers for each request.
     pub headers: Vec<(String, SecretString)>,
+    /// How the server is reached.
+    pub network: Network,
 }
 
 impl Default for Config {
@@ -69,6 +73,7 @@ impl Default for Config {
             think: true,
             prices: None,
             headers: Vec::new(),
+            network: Network::default(),
         }
     }
 }
@@ -77,7 +82,7 @@ impl Default for Config {
 #[derive(Debug)]
 pub struct Ollama {
     wire: Arc<Wire>,
-    tags: LazyClient,
+    tags: Arc<LazyClient>,
 }
 
 /// What looking for a local Ollama found.
@@ -125,7 +130,9 @@ impl Ollama {
             is_language_model: true,
         };
         let secrets: Vec<_> = config.headers.into_iter().map(|(_, value)| value).collect();
-        let client = |endpoint| LazyClient::new(endpoint).hiding(secrets.clone());
+        let network = config.network;
+        let client =
+            |endpoint| LazyClient::new(endpoint).over(network.clone()).hiding(secrets.clone());
         let wire = Wire {
             chat: client(chat),
             show: client(show),
@@ -137,7 +144,7 @@ impl Ollama {
             num_ctx_cap: config.num_ctx_cap,
             think: config.think,
         };
-        Ok(Self { wire: Arc::new(wire), tags: client(tags) })
+        Ok(Self { wire: Arc::new(wire), tags: Arc::new(client(tags)) })
     }
 
     /// Asks the server about the model, once; [`Provider::identity`] tells its true window from
@@ -180,6 +187,15 @@ pub async fn probe(host: &str, limit: Duration) -> Option<Found> {
 impl Provider for Ollama {
     fn identity(&self) -> &Identity {
         self.wire.identity()
+    }
+
+    fn models(&self) -> ModelsFuture {
+        let (tags, wire) = (Arc::clone(&self.tags), Arc::clone(&self.wire));
+        Box::pin(async move {
+            let mut names = in_time(&tags, names(&tags, &wire.headers)).await?;
+            names.sort();
+            Ok(names)
+        })
     }
 
     fn stream(&self, request: Request) -> ChunkStream {

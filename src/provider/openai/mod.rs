@@ -7,7 +7,6 @@ mod body;
 mod calls;
 mod details;
 mod failure;
-mod listing;
 pub mod profiles;
 mod usage;
 mod wire;
@@ -18,8 +17,10 @@ use futures_util::stream::{self, TryStreamExt};
 use reqwest::header::{ACCEPT, AUTHORIZATION, HeaderMap, HeaderName, HeaderValue};
 use secrecy::{ExposeSecret, SecretString};
 
-use super::http::{self, Endpoint, LazyClient};
-use super::{ChunkStream, Identity, ListedModel, Provider, ProviderError, Request};
+use super::http::{self, Endpoint, LazyClient, Network};
+use super::{
+    ChunkStream, Identity, ListedModel, ModelsFuture, Provider, ProviderError, Request, listing,
+};
 use crate::domain::usage::Prices;
 use profiles::{Auth, Profile};
 use wire::Wire;
@@ -60,6 +61,8 @@ pub struct Config {
     pub temperature: Option<bool>,
     /// False if the model refuses a request that names the tool to call.
     pub forced_tools: Option<bool>,
+    /// How the server is reached.
+    pub network: Network,
 }
 
 /// A model behind a chat-completions server.
@@ -67,7 +70,7 @@ pub struct Config {
 pub struct OpenAi {
     identity: Identity,
     wire: Arc<Wire>,
-    list: LazyClient,
+    list: Arc<LazyClient>,
 }
 
 impl OpenAi {
@@ -93,7 +96,8 @@ impl OpenAi {
         };
         let own = config.headers.into_iter().map(|(_, value)| value);
         let secrets: Vec<SecretString> = own.chain(key).collect();
-        let client = LazyClient::new(chat).hiding(secrets.clone());
+        let network = config.network;
+        let client = LazyClient::new(chat).over(network.clone()).hiding(secrets.clone());
         let target = body::Target {
             model,
             profile,
@@ -102,7 +106,7 @@ impl OpenAi {
             takes_temperature: config.temperature,
             takes_forced_tools: config.forced_tools.unwrap_or(true),
         };
-        let list = LazyClient::new(models).hiding(secrets);
+        let list = Arc::new(LazyClient::new(models).over(network).hiding(secrets));
         Ok(Self { identity, wire: Arc::new(Wire { client, headers, target }), list })
     }
 
@@ -120,6 +124,11 @@ impl OpenAi {
 impl Provider for OpenAi {
     fn identity(&self) -> &Identity {
         &self.identity
+    }
+
+    fn models(&self) -> ModelsFuture {
+        let (list, wire) = (Arc::clone(&self.list), Arc::clone(&self.wire));
+        Box::pin(async move { listing::names(&list, &wire.headers).await })
     }
 
     fn stream(&self, request: Request) -> ChunkStream {

@@ -27,6 +27,11 @@ pub async fn ask(
     })
 }
 
+/// Asks for the names alone.
+pub async fn names(client: &LazyClient, headers: &HeaderMap) -> Result<Vec<String>, ProviderError> {
+    Ok(ask(client, headers).await?.into_iter().map(|model| model.name).collect())
+}
+
 /// The models of a list; `None` if it is none.
 fn models(body: &Value) -> Option<Vec<ListedModel>> {
     let list = body.get("data").or_else(|| body.get("models")).unwrap_or(body).as_array()?;
