@@ -213,10 +213,8 @@ async fn what_every_try_used_is_counted() {
 #[tokio::test]
 async fn a_stop_closes_the_connection_in_each_state() {
     let stalled = &case("B019-stall-mid-stream.wire.json")["responses"][0];
-    let states = [
-        Reply::new(Reply::SILENT, "", "").ending(End::Hang),
-        reply(stalled).ending(End::Hang),
-    ];
+    let states =
+        [Reply::new(Reply::SILENT, "", "").ending(End::Hang), reply(stalled).ending(End::Hang)];
     for state in states {
         let mut server = serve(Wire::Messages, vec![state]).await;
         let mut stage = stage(Wire::Messages, &server);
