@@ -213,8 +213,27 @@ fn a_local_ollama_answers_where_nothing_is_configured() {
                    "model_info":{"general.architecture":"x","x.context_length":4096}}"#;
     let server = Server::start(Some(("200 OK", both)));
     let host = server.url.trim_start_matches("http://");
-    let ended = doctor(&Ground::project(), &[("OLLAMA_HOST", host)], &[]);
+    let ground = Ground::project();
+    let ended = doctor(&ground, &[("OLLAMA_HOST", host)], &[]);
     assert_eq!(ended.code, Some(0), "{}", ended.out);
     let provider = section(&ended, "provider").join("\n");
     assert!(provider.contains("a local Ollama answers") && provider.contains("tiny"), "{provider}");
+    let arguments = ["run", "--output-format", "stream-json", "--retries", "0", "hello"];
+    let mut command = ground.command(&arguments);
+    command.env("OLLAMA_HOST", host);
+    let run = finish(command, b"");
+    let first: serde_json::Value = serde_json::from_str(run.out.lines().next().unwrap()).unwrap();
+    assert_eq!(first["type"], "session_started");
+    assert_eq!(
+        (first["provider"].as_str(), first["model"].as_str()),
+        (Some("ollama"), Some("tiny"))
+    );
+}
+
+#[test]
+fn an_ollama_that_was_asked_for_and_has_no_model_says_what_to_install() {
+    let ground = Ground::project();
+    let ended = ground.run(&["run", "--provider", "ollama", "hello"]);
+    assert_eq!(ended.code, Some(1), "{}", ended.err);
+    assert!(ended.err.contains("ollama pull"), "{}", ended.err);
 }

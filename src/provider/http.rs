@@ -2,18 +2,18 @@
 //! It knows nothing of any model's format.
 
 use std::net::IpAddr;
-use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use reqwest::header::{
     CONTENT_TYPE, DATE, HeaderMap, HeaderName, HeaderValue, LOCATION, RETRY_AFTER,
 };
-use reqwest::{Certificate, Client, Response, Url, redirect};
+use reqwest::{Client, Response, Url};
 use secrecy::{ExposeSecret, SecretString};
 use serde_json::Value;
 use tokio::sync::OnceCell;
 
 use super::ProviderError;
+pub use super::network::Network;
 pub use super::words::{is_too_long, json_words, network_words, one_line, server_words};
 
 /// Bytes of an error body that are read, and the time that they may take.
@@ -91,21 +91,6 @@ impl Endpoint {
     }
 }
 
-/// How servers are reached. Proxies are those of the environment: `HTTPS_PROXY`, `NO_PROXY`.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Network {
-    /// Time that a connection may take to come up, TLS included.
-    pub connect: Duration,
-    /// PEM certificates to trust besides the system's.
-    pub ca_file: Option<PathBuf>,
-}
-
-impl Default for Network {
-    fn default() -> Self {
-        Self { connect: Duration::from_secs(10), ca_file: None }
-    }
-}
-
 /// An HTTP client for one endpoint, built at its first use: building one with TLS takes long
 /// enough to be seen, and fails where a machine has no CA certificates. Its errors never repeat
 /// the secrets that it was told to hide, as some servers do.
@@ -145,8 +130,7 @@ impl LazyClient {
 
     /// The client.
     pub async fn get(&self) -> Result<&Client, ProviderError> {
-        let build = || build_off_the_runtime(self.endpoint.clone(), self.network.clone());
-        self.client.get_or_try_init(build).await
+        self.client.get_or_try_init(|| self.network.client(&self.endpoint)).await
     }
 
     /// Sends `body` and waits for the head of the answer, which is one of success.
@@ -350,53 +334,6 @@ pub async fn read_some(mut response: Response, limit: usize) -> Vec<u8> {
     // What came in time is worth showing, so a timeout is no error.
     let _ = tokio::time::timeout(ERROR_BODY_TIMEOUT, read).await;
     body
-}
-
-async fn build_off_the_runtime(
-    endpoint: Endpoint,
-    network: Network,
-) -> Result<Client, ProviderError> {
-    // Reading the machine's certificates blocks for about 100 ms in a debug build.
-    let built = tokio::task::spawn_blocking(move || build(&endpoint, &network)).await;
-    built.unwrap_or_else(|error| {
-        Err(ProviderError::Setup(format!("the HTTP client could not be built: {error}")))
-    })
-}
-
-fn build(endpoint: &Endpoint, network: &Network) -> Result<Client, ProviderError> {
-    // Fails only if a provider is installed already, which is as good.
-    let _ = rustls::crypto::ring::default_provider().install_default();
-    let mut builder = Client::builder()
-        .user_agent(concat!("offshoot/", env!("CARGO_PKG_VERSION")))
-        .connect_timeout(network.connect)
-        // A redirect could carry the conversation, or a key, to another host.
-        .redirect(redirect::Policy::none());
-    if endpoint.url.scheme() == "http" {
-        builder = builder.tls_certs_only([]);
-    } else if let Some(path) = &network.ca_file {
-        builder = builder.tls_certs_merge(certificates(path)?);
-    }
-    if endpoint.is_loopback() {
-        // What is called local must not leave the machine through a proxy.
-        builder = builder.no_proxy();
-    }
-    builder.build().map_err(|error| {
-        ProviderError::Setup(format!(
-            "TLS connections cannot be made on this machine: {}; install the system's CA \
-             certificates (often a package named ca-certificates)",
-            network_words(error)
-        ))
-    })
-}
-
-/// The certificates of a PEM file.
-fn certificates(path: &Path) -> Result<Vec<Certificate>, ProviderError> {
-    let failed = |why: String| {
-        let shown = path.display();
-        ProviderError::Setup(format!("the certificates of ca_file {shown} cannot be used: {why}"))
-    };
-    let pem = std::fs::read(path).map_err(|error| failed(error.to_string()))?;
-    Certificate::from_pem_bundle(&pem).map_err(|error| failed(network_words(error)))
 }
 
 #[cfg(test)]

@@ -11,6 +11,7 @@ pub mod http;
 mod lines;
 mod listing;
 pub mod models;
+mod network;
 pub mod nobody;
 pub mod offline;
 pub mod ollama;
