@@ -162,6 +162,7 @@ impl Plan {
 
     fn anthropic(&self, remote: &Remote) -> Result<Anthropic, ProviderError> {
         let (model, facts) = self.facts(remote, Wire::Anthropic);
+        let known = facts.known != Known::Not;
         Anthropic::new(anthropic::Config {
             base_url: remote.base_url.clone(),
             api_key: key(remote),
@@ -170,6 +171,8 @@ impl Plan {
             context_window: Some(facts.context_window),
             prices: facts.prices,
             thinking_budget: self.thinking_budget(&facts),
+            forced_tools: known.then_some(facts.forced_tools),
+            temperature: known.then_some(facts.temperature),
             headers: remote.headers.clone(),
             network: self.network(),
         })
