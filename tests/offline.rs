@@ -118,3 +118,15 @@ async fn a_stopped_question_is_not_answered_with_the_next_one() {
         live.quit().await;
     }
 }
+
+#[tokio::test(start_paused = true)]
+async fn what_the_folder_does_not_hold_is_not_claimed() {
+    for question in ["how is CI set up", "colourless green ideas sleep furiously"] {
+        let played = demo(Duration::ZERO).play(question).await;
+        assert!(played.reply().starts_with("Nothing in this folder matches"), "{}", played.reply());
+        let report = &played.reports()[0];
+        assert_eq!(report.status, Status::Completed);
+        let [listing] = report.evidence.as_slice() else { panic!("{:?}", report.evidence) };
+        assert_eq!((listing.path.as_str(), listing.line, listing.verified), (".", None, true));
+    }
+}

@@ -134,7 +134,7 @@ pub enum ProviderError {
         detail: String,
     },
     /// The server answered with an error.
-    #[error("{host} answered {status}: {detail}")]
+    #[error("{host} answered {status}{}", after_colon(detail))]
     Status {
         /// Which.
         host: String,
@@ -177,6 +177,11 @@ pub enum ProviderError {
     /// This machine lacks something the connection needs.
     #[error("{0}")]
     Setup(String),
+}
+
+/// A server may answer with a status and no words.
+fn after_colon(detail: &str) -> String {
+    if detail.trim().is_empty() { String::new() } else { format!(": {detail}") }
 }
 
 impl ProviderError {
