@@ -369,10 +369,14 @@ fn a_key_can_come_from_a_program_and_nothing_shows_it() {
     assert!(settings.secret_texts().contains(&"hunter22-key".to_owned()));
     assert!(!format!("{settings:?}").contains("hunter22"), "the key is shown");
     assert_eq!(told(&settings, Key::ApiKeyCommand).0.unwrap(), "/bin/sh …");
-    let unused = World::new().users(
-        "provider = \"anthropic\"\napi_key_command = [\"/bin/sh\", \"-c\", \"touch ran; exit 1\"]\n",
-    );
+    let marker = tempfile::tempdir().unwrap();
+    let ran = marker.path().join("ran");
+    let unused = World::new().users(&format!(
+        "provider = \"anthropic\"\napi_key_command = [\"/bin/sh\", \"-c\", \"touch {}; exit 1\"]\n",
+        ran.display()
+    ));
     unused.settings(&["--provider", "offline"]);
+    assert!(!ran.exists(), "the command of a provider that is not used does not run");
     assert!(unused.refusal(&[]).contains("api_key_command (/bin/sh …) failed with exit status: 1"));
 }
 
