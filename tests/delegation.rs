@@ -362,17 +362,90 @@ async fn a_parent_out_of_turns_answers_in_its_wrap_up_turn() {
 
 #[tokio::test(start_paused = true)]
 async fn calls_beyond_the_limit_are_not_run_and_the_next_turn_wraps_up() {
-    let calls: Vec<Value> = (0..5)
+    let calls: Vec<Value> = (0..9)
         .map(|n| call(&format!("c{n}"), "list_files", json!({ "path": format!("d{n}") })))
         .collect();
     let mut stage = Stage::new(&one_batch(&json!(calls), "wrapped", &json!([])));
     stage.limits.parent[Dimension::ToolCalls] = Limit::Of(3);
     let played = stage.play("go").await;
     assert_eq!(played.result("c3"), "not run: budget");
-    assert_eq!(played.result("c4"), "not run: budget");
+    assert_eq!(played.result("c8"), "not run: budget");
     assert_ne!(played.result("c2"), "not run: budget");
     let end = &played.parent_ends()[0];
     assert_eq!(serde_json::to_value(end.dimension).unwrap(), "tool_calls");
+}
+
+#[tokio::test(start_paused = true)]
+async fn many_refusals_in_one_batch_are_read_before_they_count() {
+    let calls: Vec<Value> =
+        (0..8).map(|n| task_call(&format!("c{n}"), &format!("alpha {n}"))).collect();
+    let children = json!([{ "match": "alpha", "turns": [{ "text": "A" }] }]);
+    let mut stage = Stage::new(&one_batch(&json!(calls), "done", &children));
+    stage.limits.totals.delegations = 1;
+    let played = stage.play("go").await;
+    assert_eq!(
+        (played.parent_ends()[0].status, played.reply().as_str()),
+        (Status::Completed, "done")
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_task_without_its_required_text_is_refused_as_a_contract() {
+    let calls = json!([call("c1", "task", json!({ "task": "alpha", "bugdet": {} }))]);
+    let played = Stage::new(&one_batch(&calls, "done", &json!([]))).play("go").await;
+    let report = played.task_result("c1");
+    assert_eq!((report.status, report.code), (Status::Blocked, Some(Code::InvalidTask)));
+    assert!(played.facts().any(|fact| matches!(fact, Fact::ContractRefused { .. })));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_key_that_a_child_read_does_not_reach_its_parent() {
+    const KEY: &str = "correct-horse-battery";
+    let turns = json!([
+        { "tool_calls": [call("k1", "read_file", json!({ "path": "key.txt" }))] },
+        { "text": format!("{{\"summary\":\"the key is {KEY}\",\"warnings\":[\"{KEY}\"]}}") },
+    ]);
+    let mut stage = Stage::new(&one_child(alpha(json!({})), turns)).file("key.txt", KEY);
+    stage.secrets = vec![KEY.to_owned()];
+    let played = stage.play("go").await;
+    assert!(played.result("c1").contains("the key is "));
+    for request in played.parent_requests() {
+        assert!(!format!("{:?}", request.messages).contains(KEY), "the parent sees the key");
+    }
+    assert!(played.files().iter().all(|(_, text)| !text.contains(KEY)), "a file holds the key");
+}
+
+#[tokio::test(start_paused = true)]
+async fn lines_that_were_cut_away_do_not_count_as_shown() {
+    let answer = json!({ "summary": "s", "evidence": [{ "path": "long.txt", "line": 300 }] });
+    let turns = json!([
+        { "tool_calls": [call("k1", "read_file", json!({ "path": "long.txt" }))] },
+        { "text": answer.to_string() },
+    ]);
+    let long: Vec<String> = (1..=400).map(|n| format!("line {n} {}", "x".repeat(40))).collect();
+    let task = alpha(json!({ "budget": { "input_tokens": 6_000 } }));
+    let stage = Stage::new(&one_child(task, turns)).file("long.txt", &long.join("\n"));
+    let played = stage.play("go").await;
+    assert!(played.result("k1").contains("cut to fit the budget"));
+    assert!(!played.task_result("c1").evidence[0].verified);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_run_without_a_final_word_has_no_reply() {
+    let script = json!({ "turns": [
+        { "text": "I'll look.", "tool_calls": [call("c1", "list_files", json!({}))] },
+        { "text": "" },
+    ]});
+    let end = &Stage::new(&script).play("go").await.parent_ends()[0];
+    assert_eq!((end.status, end.reply.clone()), (Status::Completed, None));
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_answer_without_end_is_cut() {
+    let endless = json!({ "turns": [{ "text_repeat": { "s": "word ", "n": 2_000_000 } }] });
+    let end = &Stage::new(&endless).play("go").await.parent_ends()[0];
+    assert_eq!(end.status, Status::BudgetExhausted);
+    assert!(end.reply.as_ref().unwrap().len() < 5 * 1024 * 1024);
 }
 
 #[tokio::test(start_paused = true)]

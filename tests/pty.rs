@@ -55,10 +55,10 @@ struct Terminal {
 
 impl Terminal {
     fn open(ground: &Ground) -> Self {
-        Self::open_with(ground, &[])
+        Self::open_with(ground, |_| {})
     }
 
-    fn open_with(ground: &Ground, environment: &[(&str, &str)]) -> Self {
+    fn open_with(ground: &Ground, change: impl FnOnce(&mut CommandBuilder)) -> Self {
         let size = PtySize { rows: ROWS, cols: COLUMNS, pixel_width: 0, pixel_height: 0 };
         let pair = native_pty_system().openpty(size).unwrap();
         let mut command = CommandBuilder::new(PROGRAM);
@@ -68,9 +68,7 @@ impl Terminal {
             command.env(name, value);
         }
         command.env("OFFSHOOT_PACE", PACE);
-        for (name, value) in environment {
-            command.env(name, value);
-        }
+        change(&mut command);
         let (sheet, closed) = (sheet(), Arc::<AtomicBool>::default());
         let output = pair.master.try_clone_reader().unwrap();
         let (shared, flag) = (Arc::clone(&sheet), Arc::clone(&closed));
@@ -276,39 +274,87 @@ fn a_child_can_be_watched_and_cancelled_and_the_terminal_comes_back() {
     assert_eq!(endings(&ground), wanted.map(|(run, how)| (run.to_owned(), how.to_owned())));
 }
 
-#[test]
-fn a_signal_cancels_what_runs_and_gives_the_terminal_back() {
-    let ground = Ground::project();
-    let mut terminal = Terminal::open(&ground);
+/// A child is at work on the first question.
+fn at_work(terminal: &mut Terminal) {
     terminal.wait_for("the first frame", |screen| screen.contains("Conversation"));
     terminal.say(QUESTION);
     terminal.wait_for("a call of the child", |screen| calls(screen) > 0);
-    let process = i32::try_from(terminal.child.process_id().unwrap()).unwrap();
-    kill_process(Pid::from_raw(process).unwrap(), Signal::TERM).unwrap();
-    let status = end(&mut terminal.child);
-    assert_eq!((status.exit_code(), status.signal()), (130, None));
-    terminal.assert_given_back();
+}
+
+/// All of it was cancelled, and the session's file is whole.
+fn assert_all_cancelled(ground: &Ground) {
     let wanted = [("t1.1", "cancelled"), ("r1", "cancelled")];
-    assert_eq!(endings(&ground), wanted.map(|(run, how)| (run.to_owned(), how.to_owned())));
+    assert_eq!(endings(ground), wanted.map(|(run, how)| (run.to_owned(), how.to_owned())));
+    assert_eq!(last_event(ground)["type"], "session_finished");
+}
+
+/// The last line of the session's file.
+fn last_event(ground: &Ground) -> Value {
+    let text = std::fs::read_to_string(ground.session().join("session.jsonl")).unwrap();
+    serde_json::from_str(text.lines().last().unwrap()).unwrap()
+}
+
+#[test]
+fn a_signal_cancels_what_runs_and_gives_the_terminal_back() {
+    for signal in [Signal::TERM, Signal::QUIT] {
+        let ground = Ground::project();
+        let mut terminal = Terminal::open(&ground);
+        at_work(&mut terminal);
+        let process = i32::try_from(terminal.child.process_id().unwrap()).unwrap();
+        kill_process(Pid::from_raw(process).unwrap(), signal).unwrap();
+        let status = end(&mut terminal.child);
+        assert_eq!((status.exit_code(), status.signal()), (130, None));
+        terminal.assert_given_back();
+        assert_all_cancelled(&ground);
+    }
 }
 
 #[test]
 fn a_closed_window_ends_the_program_and_what_runs_in_it() {
+    // It once panicked about the terminal it could not write to, and left the file unfinished.
     let ground = Ground::project();
     let mut terminal = Terminal::open(&ground);
-    terminal.wait_for("the first frame", |screen| screen.contains("Conversation"));
-    terminal.say(QUESTION);
-    terminal.wait_for("a call of the child", |screen| calls(screen) > 0);
+    at_work(&mut terminal);
     let mut child = terminal.hang_up();
-    assert_ne!(end(&mut child).exit_code(), 0);
-    let wanted = [("t1.1", "cancelled"), ("r1", "cancelled")];
-    assert_eq!(endings(&ground), wanted.map(|(run, how)| (run.to_owned(), how.to_owned())));
+    assert_eq!(end(&mut child).exit_code(), 130);
+    assert_all_cancelled(&ground);
+}
+
+#[test]
+fn a_closed_window_ends_the_program_that_waits_for_words() {
+    let ground = Ground::project();
+    let terminal = Terminal::open(&ground);
+    terminal.wait_for("the first frame", |screen| screen.contains("Conversation"));
+    let mut child = terminal.hang_up();
+    assert_eq!(end(&mut child).exit_code(), 130);
+    assert_eq!(last_event(&ground)["type"], "session_finished");
+}
+
+#[test]
+fn a_terminal_that_goes_without_a_signal_is_noticed() {
+    // The thread that reads keys once took the end of the terminal for silence, without rest.
+    let ground = Ground::project();
+    let no_signal = |command: &mut CommandBuilder| command.set_controlling_tty(false);
+    let mut terminal = Terminal::open_with(&ground, no_signal);
+    at_work(&mut terminal);
+    let mut child = terminal.hang_up();
+    assert_eq!(end(&mut child).exit_code(), 130);
+    assert_all_cancelled(&ground);
+}
+
+#[test]
+fn a_session_that_takes_too_long_ends_with_the_code_for_that() {
+    let ground = Ground::project();
+    let mut terminal = Terminal::open_with(&ground, |command| command.args(["--timeout", "1"]));
+    assert_eq!(end(&mut terminal.child).exit_code(), 124);
+    terminal.assert_given_back();
+    assert_eq!(last_event(&ground)["reason"], "timeout");
 }
 
 #[test]
 fn a_terminal_that_can_do_too_little_is_left_alone() {
     let ground = Ground::project();
-    let mut terminal = Terminal::open_with(&ground, &[("TERM", "dumb")]);
+    let mut terminal = Terminal::open_with(&ground, |command| command.env("TERM", "dumb"));
     let said = terminal.wait_for("the advice", |screen| screen.contains("`offshoot run PROMPT`"));
     assert!(said.starts_with("offshoot: ") && said.contains("TERM"), "{said}");
     assert_eq!(end(&mut terminal.child).exit_code(), 2);

@@ -33,7 +33,7 @@ pub fn child_prompt(role: Option<&Role>) -> String {
 
 /// The one message that a child begins with: its task and the snippets that were chosen for it.
 ///
-/// A snippet's fence carries its hash, so that no text can close its own fence.
+/// A snippet's fence carries half of its hash, so that no text can close its own fence.
 pub fn first_message(contract: &Contract) -> String {
     let mut text =
         format!("Task: {}\n\nExpected output: {}", contract.prompt(), contract.expected_output());
@@ -49,7 +49,7 @@ pub fn first_message(contract: &Contract) -> String {
     }
     for snippet in contract.context() {
         let card = &snippet.card;
-        let fence = card.sha256.short();
+        let fence = card.sha256.fence();
         let _ = write!(
             text,
             "\n\n<context-{fence} key=\"{}\" source=\"{}\" sha256=\"{}\">\n{}\n</context-{fence}>",

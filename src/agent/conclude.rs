@@ -32,7 +32,8 @@ pub async fn report(run: &Run, ending: Ending) -> (Ending, Report) {
     let shared = &run.shared;
     let fields = report_fields(run);
     let said = final_text(run, ending);
-    let claims = Claims::parse(if said.len() > MAX_RAW_BYTES { "" } else { said }, fields);
+    let too_large = said.len() > MAX_RAW_BYTES;
+    let claims = if too_large { Claims::default() } else { Claims::parse(said, fields) };
     let (ending, mut warnings) = judge(run, ending, said, &claims);
     let (evidence, doubts) = check_evidence(run, &claims.evidence).await;
     warnings.extend(claims.warnings.iter().cloned());

@@ -131,8 +131,12 @@ async fn wait_for_place<'a>(
     };
     let origin = Origin { task: Some(ticket.task), ..parent.origin.clone() };
     let waiting = parent.tree.wait_in_queue();
-    parent.host.emit(&origin, fact).await;
-    let place = ticket.scope.race(parent.tree.places.acquire()).await;
+    // The place in the queue is taken before anything is told, so that tasks start in call order.
+    let (place, ()) = tokio::join!(
+        biased;
+        ticket.scope.race(parent.tree.places.acquire()),
+        parent.host.emit(&origin, fact),
+    );
     drop(waiting);
     match place {
         Ok(Ok(place)) => Ok(place),

@@ -18,6 +18,9 @@ use crate::domain::violation::Code;
 use crate::provider::retry::{self, Decision};
 use crate::provider::{Chunk, ProviderError, Request, ToolChoice};
 
+/// Words and reasoning of one answer at most, in bytes: hundreds of times what `max_tokens` allows.
+const MOST_BYTES: usize = 4 * 1024 * 1024;
+
 /// What was decided about a request before it is sent.
 #[derive(Debug, Clone)]
 pub struct TurnPlan {
@@ -143,6 +146,11 @@ async fn follow(
             return Err(Broken::Failed(stalled(shared, limit, answer.began)));
         };
         match next {
+            Some(Ok(_)) if answer.bytes > MOST_BYTES => {
+                // The server does not hold itself to `max_tokens`: the answer is cut here.
+                answer.stop = Some(StopReason::MaxTokens);
+                return Ok(());
+            }
             Some(Ok(chunk)) => {
                 answer.began = true;
                 if let Some(fact) = answer.take(chunk).filter(|_| shown) {
@@ -296,6 +304,8 @@ struct Assembly {
     stop: Option<StopReason>,
     /// True once anything came.
     began: bool,
+    /// Bytes of words and reasoning that came.
+    bytes: usize,
 }
 
 impl Assembly {
@@ -311,10 +321,12 @@ impl Assembly {
     fn take(&mut self, chunk: Chunk) -> Option<Fact> {
         match chunk {
             Chunk::Text(text) => {
+                self.bytes += text.len();
                 self.append_text(&text);
                 return Some(Fact::TextDelta { text });
             }
             Chunk::Reasoning(text) => {
+                self.bytes += text.len();
                 self.append_reasoning(&text);
                 return Some(Fact::ReasoningDelta { text });
             }

@@ -28,6 +28,11 @@ impl Sha {
         &self.0
     }
 
+    /// The first half, 128 bits: enough that nobody finds a text that holds its own.
+    pub fn fence(&self) -> &str {
+        self.0.get(..32).unwrap_or(&self.0)
+    }
+
     /// The first eight characters, for people.
     pub fn short(&self) -> &str {
         self.0.get(..8).unwrap_or(&self.0)

@@ -11,6 +11,7 @@ pub mod http;
 mod lines;
 mod listing;
 pub mod models;
+mod network;
 pub mod nobody;
 pub mod offline;
 pub mod ollama;
@@ -23,6 +24,7 @@ pub mod script;
 mod sse;
 mod text_calls;
 mod think;
+mod words;
 
 use std::pin::Pin;
 use std::sync::Arc;

@@ -42,12 +42,15 @@ pub struct ConversationPane {
     layouts: HashMap<usize, Layout>,
     width: usize,
     height: usize,
+    /// True if a text came in faster than it is laid out.
+    behind: bool,
 }
 
 impl ConversationPane {
     /// Lays out what is visible.
     pub fn arrange(&mut self, story: &Story, pending: &VecDeque<String>, intro: &str, area: Rect) {
         self.height = area.height.into();
+        self.behind = false;
         self.entries = story.entries().len();
         self.pending = pending.len();
         if area.is_empty() {
@@ -72,6 +75,11 @@ impl ConversationPane {
             }
             None => Vec::new(),
         };
+    }
+
+    /// True if there is more text than is laid out so far.
+    pub fn is_behind(&self) -> bool {
+        self.behind
     }
 
     /// The rows that are shown, each an item and a row of it.
@@ -239,6 +247,7 @@ impl Rows<'_> {
     fn wrapped(&mut self, key: usize, text: &str, version: u32) -> usize {
         let layout = self.pane.layouts.entry(key).or_default();
         layout.update(text, version, self.pane.width);
+        self.pane.behind |= layout.is_behind(text);
         layout.height()
     }
 }

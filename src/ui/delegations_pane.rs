@@ -102,12 +102,15 @@ pub struct DelegationsPane {
     page: Vec<Anchor<NodeId>>,
     width: usize,
     height: usize,
+    /// True if a text came in faster than it is laid out.
+    behind: bool,
 }
 
 impl DelegationsPane {
     /// Lays out what is visible.
     pub fn arrange(&mut self, story: &Story, area: Rect) {
         self.height = area.height.into();
+        self.behind = false;
         if area.is_empty() {
             self.page.clear();
             return;
@@ -134,6 +137,11 @@ impl DelegationsPane {
             page = scroll::page(&mut rows, top, height);
         }
         self.page = page;
+    }
+
+    /// True if there is more text than is laid out so far.
+    pub fn is_behind(&self) -> bool {
+        self.behind
     }
 
     /// The lines that are shown.
@@ -434,6 +442,7 @@ impl Items for Rows<'_> {
             if node.is_live() {
                 let words = self.pane.words.entry(key).or_default();
                 words.update(&node.text, node.text_version, width);
+                self.pane.behind |= words.is_behind(&node.text);
             } else if let Some(report) = &node.report {
                 let layout = self.pane.reports.entry(key).or_default();
                 layout.update(&report.summary, 0, width);

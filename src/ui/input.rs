@@ -9,6 +9,8 @@ use std::time::{Duration, Instant};
 use crossterm::event::{Event, poll, read};
 use tokio::sync::mpsc::{Receiver, Sender, channel};
 
+use super::hangup;
+
 /// Events in one batch at most.
 const BATCH: usize = 65_536;
 /// Batches that wait for the loop; a far longer paste without brackets fills it, and then the
@@ -38,6 +40,11 @@ impl Input {
     /// Starts reading the terminal. The thread ends with the first words that nobody takes.
     pub fn start() -> io::Result<Self> {
         let (outlet, words) = channel(AHEAD);
+        let last = outlet.clone();
+        hangup::watch(move |error| {
+            // Nobody may be left to be told.
+            let _ = last.blocking_send(Err(error));
+        })?;
         let pump = move || {
             if let Err(error) = pump(&outlet) {
                 // Nobody may be left to be told.

@@ -10,6 +10,7 @@ pub mod burst;
 pub mod composer;
 pub mod conversation_pane;
 pub mod delegations_pane;
+mod hangup;
 mod input;
 pub mod key_table;
 pub mod keymap;
@@ -21,6 +22,7 @@ pub mod paint;
 pub use crate::sanitize;
 pub mod screen;
 pub mod scroll;
+mod signals;
 pub mod slash;
 pub mod terminal;
 pub mod update;
@@ -29,6 +31,7 @@ pub mod wrap;
 
 use std::collections::VecDeque;
 use std::io::{self, Stdout};
+use std::mem::ManuallyDrop;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
@@ -50,6 +53,7 @@ use input::{Heard, Input};
 use msg::{Effect, Msg};
 use paint::Palette;
 use screen::Screen;
+use signals::Signals;
 
 pub use lang::Lang;
 pub use screen::HeaderFacts;
@@ -59,8 +63,13 @@ pub use terminal::check;
 const FRAME: Duration = Duration::from_millis(16);
 /// How long the session may take to end.
 const GOODBYE: Duration = Duration::from_secs(2);
-/// Events that are taken in before the next frame at most, so that a flood cannot starve the keys.
-const BATCH: usize = 4_096;
+/// How long events or keys are taken in before anything else gets its turn, so that a flood of one
+/// never keeps the other waiting.
+const TURN: Duration = Duration::from_millis(8);
+/// Events that are taken in at one turn at most.
+const BATCH: usize = 512;
+/// Why a session ends that took too long.
+const TIMEOUT: &str = "timeout";
 
 /// Why the front end cannot run, or had to stop.
 #[derive(Debug, thiserror::Error)]
@@ -105,7 +114,10 @@ pub async fn run(front: Front) -> Result<Exit, UiError> {
     let mut app = App::new(front)?;
     let outcome = app.run().await;
     drop(guard);
-    outcome.map(|()| app.exit)
+    match app.failed {
+        Some(error) => Err(UiError::Terminal(error)),
+        None => outcome.map(|()| app.exit),
+    }
 }
 
 /// Draws one frame of a story into a buffer of the screen's size; gives back where the caret is.
@@ -125,7 +137,13 @@ struct App {
     front: Front,
     story: Story,
     screen: Screen,
-    terminal: Terminal<CrosstermBackend<io::BufWriter<Stdout>>>,
+    /// Never dropped: its end would write to a terminal that may be gone, and panic about it. What
+    /// it would do, the guard does.
+    terminal: ManuallyDrop<Terminal<CrosstermBackend<io::BufWriter<Stdout>>>>,
+    /// True once nobody sees what is drawn.
+    unseen: bool,
+    /// Why the terminal failed, if not by being closed.
+    failed: Option<io::Error>,
     input: Input,
     burst: Burst,
     /// Whether anything changed since the last frame, and when that was.
@@ -140,7 +158,7 @@ struct App {
 impl App {
     fn new(mut front: Front) -> Result<Self, UiError> {
         let backend = CrosstermBackend::new(io::BufWriter::with_capacity(1 << 16, io::stdout()));
-        let terminal = Terminal::new(backend).map_err(UiError::Terminal)?;
+        let terminal = ManuallyDrop::new(Terminal::new(backend).map_err(UiError::Terminal)?);
         let size = terminal.size().map_err(UiError::Terminal)?;
         let no_color = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
         let palette = Palette { colour: front.colour && !no_color };
@@ -151,6 +169,8 @@ impl App {
             story: Story::default(),
             screen,
             terminal,
+            unseen: false,
+            failed: None,
             input: Input::start().map_err(UiError::Terminal)?,
             burst: Burst::default(),
             dirty: true,
@@ -164,24 +184,26 @@ impl App {
     async fn run(&mut self) -> Result<(), UiError> {
         let mut signals = Signals::new().map_err(UiError::Terminal)?;
         let commands = self.front.commands.clone();
-        self.draw()?;
+        self.draw();
         if let Some(text) = self.front.first_message.take().filter(|text| !text.trim().is_empty()) {
             let effect = update::submit(&mut self.screen, text);
-            self.perform(effect)?;
+            self.perform(effect);
         }
         while !self.is_over() {
             let wake = self.next_wake();
             tokio::select! {
-                Some(said) = self.input.next() => self.terminal_said(said)?,
-                event = self.front.events.recv() => self.session_events(event)?,
+                // What a person asks for comes before what there is to tell.
+                biased;
+                () = signals.recv() => self.called_off(),
+                Some(said) = self.input.next() => self.terminal_said(said),
                 permit = commands.reserve(), if !self.outbox.is_empty() => {
                     send(permit.ok(), &mut self.outbox);
                 }
-                () = signals.recv() => self.called_off(),
-                () = sleep_until(wake) => self.take_in(Msg::Tick)?,
+                () = sleep_until(wake) => self.take_in(Msg::Tick),
+                event = self.front.events.recv() => self.session_events(event)?,
             }
             if self.dirty && self.drawn.elapsed() >= FRAME {
-                self.draw()?;
+                self.draw();
             }
         }
         Ok(())
@@ -202,56 +224,54 @@ impl App {
         [frame, aged, goodbye].into_iter().flatten().min()
     }
 
-    /// Takes in what the terminal said, and all that it has said since.
-    fn terminal_said(&mut self, first: io::Result<Heard>) -> Result<(), UiError> {
+    /// Takes in what the terminal said, and what it has said since.
+    fn terminal_said(&mut self, first: io::Result<Heard>) {
+        let began = Instant::now();
         let mut next = Some(first);
         while let Some(said) = next {
             match said {
-                Ok(Heard::Events(events)) => self.terminal_events(events)?,
+                Ok(Heard::Events(events)) => self.terminal_events(events),
                 Ok(Heard::Quiet) => {
                     if let Some(msg) = self.burst.end() {
-                        self.take_in(msg)?;
+                        self.take_in(msg);
                     }
                 }
-                // Without a terminal there is nobody left to serve.
-                Err(_) => self.leave(),
+                Err(error) => self.lost(error),
             }
-            next = self.input.waiting();
+            next = if began.elapsed() < TURN { self.input.waiting() } else { None };
         }
-        Ok(())
     }
 
-    fn terminal_events(&mut self, events: Vec<TerminalEvent>) -> Result<(), UiError> {
+    fn terminal_events(&mut self, events: Vec<TerminalEvent>) {
         let mut keys = Vec::new();
         for event in events {
             match event {
                 TerminalEvent::Key(key) if key.kind == KeyEventKind::Release => {}
                 TerminalEvent::Key(key) => keys.push(key),
                 other => {
-                    self.flush_keys(&mut keys)?;
-                    self.other_event(other)?;
+                    self.flush_keys(&mut keys);
+                    self.other_event(other);
                 }
             }
         }
-        self.flush_keys(&mut keys)
+        self.flush_keys(&mut keys);
     }
 
-    fn flush_keys(&mut self, keys: &mut Vec<KeyEvent>) -> Result<(), UiError> {
+    fn flush_keys(&mut self, keys: &mut Vec<KeyEvent>) {
         let typing = self.screen.is_typing();
         for msg in self.burst.keys(&std::mem::take(keys), typing) {
-            self.take_in(msg)?;
+            self.take_in(msg);
         }
-        Ok(())
     }
 
-    fn other_event(&mut self, event: TerminalEvent) -> Result<(), UiError> {
+    fn other_event(&mut self, event: TerminalEvent) {
         match event {
             TerminalEvent::Paste(text) => self.take_in(Msg::Paste(text)),
             TerminalEvent::Resize(width, height) => self.take_in(Msg::Resize(width, height)),
             TerminalEvent::Key(_)
             | TerminalEvent::Mouse(_)
             | TerminalEvent::FocusGained
-            | TerminalEvent::FocusLost => Ok(()),
+            | TerminalEvent::FocusLost => {}
         }
     }
 
@@ -259,18 +279,21 @@ impl App {
         let Some(first) = first else {
             return self.events_ended();
         };
-        let mut events = vec![first];
-        while events.len() < BATCH
-            && let Ok(event) = self.front.events.try_recv()
-        {
+        let began = Instant::now();
+        let mut events = Vec::new();
+        let mut next = Some(first);
+        while let Some(event) = next {
+            self.story.apply(&event);
             events.push(event);
-        }
-        for event in &events {
-            self.story.apply(event);
+            let goes_on = events.len() < BATCH && began.elapsed() < TURN;
+            next = goes_on.then(|| self.front.events.try_recv().ok()).flatten();
         }
         update::update(&mut self.screen, &self.story, Msg::Events(events), now());
-        if self.story.finished().is_some() && self.leaving.is_none() {
-            self.leaving = Some(Instant::now());
+        if let Some(reason) = self.story.finished() {
+            if reason == TIMEOUT {
+                self.exit = Exit::TimedOut;
+            }
+            self.leaving.get_or_insert_with(Instant::now);
         }
         self.dirty = true;
         Ok(())
@@ -285,21 +308,23 @@ impl App {
         Ok(())
     }
 
-    fn take_in(&mut self, msg: Msg) -> Result<(), UiError> {
+    fn take_in(&mut self, msg: Msg) {
         self.dirty = true;
         for effect in update::update(&mut self.screen, &self.story, msg, now()) {
-            self.perform(effect)?;
+            self.perform(effect);
         }
-        Ok(())
     }
 
-    fn perform(&mut self, effect: Effect) -> Result<(), UiError> {
+    fn perform(&mut self, effect: Effect) {
         match effect {
             Effect::Send(command) => self.outbox.push_back(command),
-            Effect::Repaint => self.repaint().map_err(UiError::Terminal)?,
+            Effect::Repaint => {
+                if let Err(error) = self.repaint() {
+                    self.lost(error);
+                }
+            }
             Effect::Quit => self.leave(),
         }
-        Ok(())
     }
 
     /// Forgets what the terminal shows, so that the next frame writes every cell. Not by
@@ -315,6 +340,16 @@ impl App {
         self.leave();
     }
 
+    /// Without a terminal there is nobody left to serve: what runs is cancelled, and the session
+    /// gets its time to end as after any other goodbye.
+    fn lost(&mut self, error: io::Error) {
+        if !hangup::is_hangup(&error) && self.leaving.is_none() {
+            self.failed = Some(error);
+        }
+        self.unseen = true;
+        self.called_off();
+    }
+
     fn leave(&mut self) {
         if self.leaving.is_none() {
             self.leaving = Some(Instant::now());
@@ -324,17 +359,23 @@ impl App {
         }
     }
 
-    fn draw(&mut self) -> Result<(), UiError> {
+    fn draw(&mut self) {
+        (self.dirty, self.drawn) = (false, Instant::now());
+        if self.unseen {
+            return;
+        }
         let (story, screen) = (&self.story, &mut self.screen);
         let draw = |frame: &mut ratatui::Frame<'_>| {
             if let Some(caret) = draw_frame(story, screen, now(), frame.buffer_mut()) {
                 frame.set_cursor_position(caret);
             }
         };
-        self.terminal.draw(draw).map_err(UiError::Terminal)?;
-        self.dirty = false;
+        match self.terminal.draw(draw) {
+            Ok(_) => self.dirty = self.screen.is_behind(),
+            Err(error) => self.lost(error),
+        }
+        // What a frame took is no part of the pause after it.
         self.drawn = Instant::now();
-        Ok(())
     }
 }
 
@@ -358,30 +399,5 @@ async fn sleep_until(wake: Option<Instant>) {
     match wake {
         Some(at) => tokio::time::sleep_until(at).await,
         None => std::future::pending().await,
-    }
-}
-
-/// The signals that ask a process to end.
-#[cfg(unix)]
-struct Signals([tokio::signal::unix::Signal; 3]);
-
-#[cfg(unix)]
-impl Signals {
-    fn new() -> io::Result<Self> {
-        use tokio::signal::unix::{SignalKind, signal};
-        Ok(Self([
-            signal(SignalKind::interrupt())?,
-            signal(SignalKind::terminate())?,
-            signal(SignalKind::hangup())?,
-        ]))
-    }
-
-    async fn recv(&mut self) {
-        let [interrupt, terminate, hangup] = &mut self.0;
-        tokio::select! {
-            _ = interrupt.recv() => {}
-            _ = terminate.recv() => {}
-            _ = hangup.recv() => {}
-        }
     }
 }

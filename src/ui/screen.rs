@@ -141,6 +141,11 @@ impl Screen {
         areas
     }
 
+    /// True if there is more text than the newest frame has taken in.
+    pub fn is_behind(&self) -> bool {
+        self.conversation.is_behind() || self.delegations.is_behind()
+    }
+
     /// True if letters go into the input.
     pub fn is_typing(&self) -> bool {
         self.focus == Focus::Composer && self.overlay.is_none()

@@ -79,12 +79,15 @@ fn happened(screen: &mut Screen, story: &Story, fact: &Fact, of_child: bool) {
             }
         }
         Fact::Notice { code, .. } if code == UNSENT => take_back(screen),
-        // Who answers may have been found only after the first frame.
-        Fact::SessionStarted { provider, model, .. } => {
-            screen.header.language_model = provider != "offline" && provider != "script";
+        // A model may have been found only after the first frame.
+        Fact::SessionStarted { provider, model, .. }
+            if provider != "offline" && provider != "script" =>
+        {
+            screen.header.language_model = true;
             screen.header.model.clone_from(model);
         }
-        Fact::SessionFinished { .. }
+        Fact::SessionStarted { .. }
+        | Fact::SessionFinished { .. }
         | Fact::RetryScheduled { .. }
         | Fact::Compacted { .. }
         | Fact::ContextAdded { .. }

@@ -19,7 +19,7 @@ use offshoot::domain::command::Command;
 use offshoot::domain::event::{Event, Fact, RunFinished, Timestamp};
 use offshoot::domain::ids::SessionId;
 use offshoot::domain::message::{Message, ToolResult};
-use offshoot::domain::report::Report;
+use offshoot::domain::report::{Report, Status};
 use offshoot::domain::role::{Permission, Role};
 use offshoot::domain::scope::PathScope;
 use offshoot::journal::jsonl::Journal;
@@ -318,9 +318,21 @@ impl Played {
             assert!(found.is_empty(), "request of {}: {found:?}", request.run);
         }
         let mut open = std::collections::BTreeMap::new();
+        let mut started = std::collections::BTreeSet::new();
+        let mut runs = std::collections::BTreeSet::new();
         for event in &self.events {
             let run = event.origin.run.clone();
             match &event.fact {
+                Fact::RunStarted { .. } => assert!(runs.insert(run), "a run starts once"),
+                Fact::RunFinished(end) => {
+                    assert!(runs.remove(&run), "a run ends once, after it started");
+                    assert_eq!(end.by.is_some(), end.status == Status::Cancelled);
+                }
+                Fact::ToolStarted { call, .. } => {
+                    let key = (run, call.clone());
+                    assert_eq!(open.get(&key), Some(&0), "a call starts before it ends");
+                    assert!(started.insert(key), "a call starts once");
+                }
                 Fact::Message(message) => {
                     for call in &message.tool_calls {
                         assert!(open.insert((run.clone(), call.call.clone()), 0).is_none());
@@ -333,6 +345,7 @@ impl Played {
                 _ => {}
             }
         }
+        assert!(runs.is_empty(), "runs without an end: {runs:?}");
         let wrong: Vec<_> = open.iter().filter(|(_, count)| **count != 1).collect();
         assert!(wrong.is_empty(), "calls without exactly one result: {wrong:?}");
         let ids: Vec<u64> = self.events.iter().map(|event| event.id).collect();
