@@ -13,6 +13,8 @@ use super::topics::{Kind, Topic};
 
 /// Places that a report cites at most.
 const MAX_EVIDENCE: usize = 6;
+/// Lines that one well-known matter gets.
+const MAX_SETTLING: usize = 4;
 /// Characters of a line that are quoted.
 const QUOTE_CHARS: usize = 140;
 /// Dependencies of one section that are named.
@@ -45,14 +47,18 @@ pub fn place(line: &Line) -> String {
 }
 
 fn about_frameworks(question: &Question, observed: &Observed) -> Answer {
-    let found = frameworks::found(observed);
-    let language = question.language;
-    let Some((main, others)) = found.split_first() else {
+    frameworks_found(question.language, observed).unwrap_or_else(|| {
         let Answer { summary, evidence } = about_words(question, observed);
-        let nothing = language
+        let nothing = question
+            .language
             .pick("No mark of a known test framework was found.", "没有找到已知测试框架的痕迹。");
-        return Answer { summary: format!("{nothing} {summary}"), evidence };
-    };
+        Answer { summary: format!("{nothing} {summary}"), evidence }
+    })
+}
+
+fn frameworks_found(language: Language, observed: &Observed) -> Option<Answer> {
+    let found = frameworks::found(observed);
+    let (main, others) = found.split_first()?;
     let (at, says) = (place(&main.line), quote(&main.line.text));
     let (name, of) = (main.framework.name, main.framework.language);
     let mut summary = match language {
@@ -73,7 +79,7 @@ fn about_frameworks(question: &Question, observed: &Observed) -> Answer {
         let reason = format!("{}: `{}`", found.framework.name, quote(&found.line.text));
         (Some(found.line.clone()), reason)
     });
-    Answer { summary, evidence: evidence.collect() }
+    Some(Answer { summary, evidence: evidence.collect() })
 }
 
 /// One paragraph for each matter that was asked about.
@@ -84,8 +90,8 @@ fn about_topics(question: &Question, observed: &Observed) -> Answer {
             Kind::About => about_lines(topic, question.language, findings::about_project(observed)),
             Kind::Build => about_builds(question.language, observed),
             Kind::Dependencies => about_dependencies(question.language, observed),
-            Kind::Tests
-            | Kind::Configuration
+            Kind::Tests => frameworks_found(question.language, observed),
+            Kind::Configuration
             | Kind::Entry
             | Kind::License
             | Kind::Ci
@@ -94,10 +100,7 @@ fn about_topics(question: &Question, observed: &Observed) -> Answer {
             | Kind::Installation => None,
         };
         found
-            .or_else(|| {
-                let lines = findings::best(&part, observed, MAX_EVIDENCE);
-                about_lines(topic, question.language, lines)
-            })
+            .or_else(|| about_lines(topic, question.language, settling(topic, &part, observed)))
             .unwrap_or_else(|| nothing_found(&part, observed))
     });
     let mut whole = Answer { summary: String::new(), evidence: Vec::new() };
@@ -169,6 +172,15 @@ fn about_dependencies(language: Language, observed: &Observed) -> Option<Answer>
         }
     }
     Some(Answer { summary, evidence: quoted_lines(lines) })
+}
+
+/// The best lines for a matter: those that bear its marks or stand in its files, or else those that
+/// name it.
+fn settling(topic: &Topic, question: &Question, observed: &Observed) -> Vec<Line> {
+    let lines = findings::best(question, observed, MAX_EVIDENCE);
+    let settles = |line: &&Line| topic.mark(line).is_some() || topic.names(&line.path);
+    let settled: Vec<Line> = lines.iter().filter(settles).take(MAX_SETTLING).cloned().collect();
+    if settled.is_empty() { lines } else { settled }
 }
 
 /// What the lines that settle a matter say.

@@ -136,6 +136,17 @@ async fn what_is_not_there_is_not_claimed() {
 }
 
 #[tokio::test]
+async fn two_matters_get_a_paragraph_each_also_where_one_is_not_there() {
+    let mut project = Project::new(RUST_APP);
+    let work = work(&mut project, "How is it built, and how is CI set up?", &TOOLS).await;
+    let paragraphs: Vec<&str> = work.summary().lines().collect();
+    let [build, ci] = paragraphs.as_slice() else { panic!("{paragraphs:?}") };
+    assert!(build.contains("`cargo build`"), "{build}");
+    assert!(ci.starts_with("Nothing in this folder matches \"CI\""), "{ci}");
+    assert_eq!(places(&work.report), ["Cargo.toml:1", "."]);
+}
+
+#[tokio::test]
 async fn words_that_are_missing_are_named_beside_those_that_are_there() {
     let mut project = Project::new(RUST_APP);
     let work = work(&mut project, "Where is the add frobnicator?", &TOOLS).await;
