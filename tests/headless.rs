@@ -17,7 +17,7 @@ use offshoot::domain::ids::{CallId, RunId, SessionId, TaskId};
 use offshoot::domain::report::{By, Exhausted, Report, Spent, Status};
 use offshoot::domain::usage::{MicroUsd, Usage};
 use offshoot::domain::violation::Code;
-use offshoot::headless::{Format, Headless, Outcome, failure_json, run};
+use offshoot::headless::{Format, Headless, Outcome, failure, run};
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 use uuid::Uuid;
@@ -361,7 +361,9 @@ async fn json_is_one_object_when_everything_breaks_off() {
         assert_eq!((&object["status"], &object["code"]), (&json!("failed"), &json!("INTERNAL")));
         assert_eq!(seen.outcome.exit.code(), 1);
     }
-    let object: Value = serde_json::from_str(&failure_json(Exit::Usage, "no key")).unwrap();
+    let page = failure(Format::Json, Exit::Usage, "no key", Timestamp(7));
+    assert_eq!(page.lines().count(), 1);
+    let object: Value = serde_json::from_str(&page).unwrap();
     assert_eq!(object["status"], "failed");
     assert_eq!(object["warnings"], json!([{ "code": "USAGE", "text": "no key" }]));
 }
@@ -412,6 +414,17 @@ async fn stream_json_always_ends_with_the_run_and_the_session() {
             assert_eq!(seen.outcome.exit.code() == 0, complete, "{length}");
         }
     }
+}
+
+#[test]
+fn a_session_that_never_began_is_two_lines_of_a_stream_and_nothing_for_people() {
+    let page = failure(Format::StreamJson, Exit::Usage, "no key", Timestamp(7));
+    let lines = lines(&page);
+    let facts: Vec<&Fact> = lines.iter().map(|line| &line.event.fact).collect();
+    let [notice, Fact::SessionFinished { .. }] = facts.as_slice() else { panic!("{page}") };
+    assert_eq!(**notice, Fact::notice(Level::Error, "USAGE", "no key"));
+    assert!(lines.iter().all(|line| line.event.origin == Origin::session()));
+    assert_eq!(failure(Format::Text, Exit::Usage, "no key", Timestamp(7)), "");
 }
 
 #[tokio::test(start_paused = true)]
