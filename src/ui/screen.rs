@@ -34,6 +34,17 @@ pub struct HeaderFacts {
     pub language_model: bool,
 }
 
+/// Where answers come from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Answers {
+    /// A language model.
+    Model,
+    /// A file of prepared turns.
+    Script,
+    /// The embedded researcher.
+    Search,
+}
+
 /// How long the question whether to stop stands, in ms.
 pub const QUESTION_MS: u64 = 3_000;
 /// Within this time a second Ctrl+C quits, in ms.
@@ -65,6 +76,8 @@ pub struct Screen {
     pub size: (u16, u16),
     /// What the header shows and no event tells.
     pub header: HeaderFacts,
+    /// Where answers come from.
+    pub answers: Answers,
     /// What the keys go to.
     pub focus: Focus,
     /// What is being typed.
@@ -98,6 +111,7 @@ impl Screen {
             lang,
             palette,
             size,
+            answers: if header.language_model { Answers::Model } else { Answers::Search },
             header,
             focus: Focus::Composer,
             composer: Composer::default(),
@@ -133,7 +147,7 @@ impl Screen {
     pub fn prepare(&mut self, story: &Story, now: Timestamp) -> Areas {
         let areas = self.areas(story);
         let intro = self.intro();
-        self.conversation.arrange(story, &self.pending, &intro, areas.conversation);
+        self.conversation.arrange(story, &self.pending, intro, areas.conversation);
         self.delegations.arrange(story, areas.delegations);
         if let Some(overlay) = &mut self.overlay {
             overlay.arrange(story, &self.header, self.lang, areas, now);
@@ -151,21 +165,33 @@ impl Screen {
         self.focus == Focus::Composer && self.overlay.is_none()
     }
 
+    /// Takes note of who answers, which may have been found only after the first frame.
+    pub fn answered_by(&mut self, provider: &str, model: &str) {
+        self.answers = match provider {
+            "script" => Answers::Script,
+            "offline" => Answers::Search,
+            _ => Answers::Model,
+        };
+        model.clone_into(&mut self.header.model);
+    }
+
     /// The conversation's first words.
-    pub fn intro(&self) -> String {
-        if self.header.language_model {
-            return self
-                .lang
-                .pick("Ask something. F1 shows the keys.", "请提问。F1 查看按键。")
-                .to_owned();
+    pub fn intro(&self) -> &'static str {
+        match self.answers {
+            Answers::Model => {
+                self.lang.pick("Ask something. F1 shows the keys.", "请提问。F1 查看按键。")
+            }
+            Answers::Script => self.lang.pick(
+                "script · no language model: answers are played from a file. F1 shows the keys.",
+                "脚本 · 没有语言模型：回答按文件播放。F1 查看按键。",
+            ),
+            Answers::Search => self.lang.pick(
+                "offline · no language model: answers come from searching this folder.\n\
+                 For a model set OPENAI_API_KEY, or --base-url for a local server.",
+                "离线 · 没有语言模型：回答来自对此文件夹的搜索。\n\
+                 如需模型，请设置 OPENAI_API_KEY，或用 --base-url 指定本地服务。",
+            ),
         }
-        let offline = self.lang.pick(
-            "offline · no language model: answers come from searching this folder.\n\
-             For a model set OPENAI_API_KEY, or --base-url for a local server.",
-            "离线 · 没有语言模型：回答来自对此文件夹的搜索。\n\
-             如需模型，请设置 OPENAI_API_KEY，或用 --base-url 指定本地服务。",
-        );
-        offline.to_owned()
     }
 
     /// Says something in the footer.

@@ -5,8 +5,9 @@ use crate::domain::command::Command;
 use crate::domain::event::{Fact, Speaker, Timestamp};
 use crate::story::{Doing, Node, NodeId, Story};
 
+use super::child_lines::Line;
 use super::composer::Edit;
-use super::delegations_pane::{Filter, Line};
+use super::delegations_pane::{Filter, Selected};
 use super::keymap::{self, Action, Move};
 use super::layout::Focus;
 use super::msg::{Effect, Msg};
@@ -79,15 +80,8 @@ fn happened(screen: &mut Screen, story: &Story, fact: &Fact, of_child: bool) {
             }
         }
         Fact::Notice { code, .. } if code == UNSENT => take_back(screen),
-        // A model may have been found only after the first frame.
-        Fact::SessionStarted { provider, model, .. }
-            if provider != "offline" && provider != "script" =>
-        {
-            screen.header.language_model = true;
-            screen.header.model.clone_from(model);
-        }
-        Fact::SessionStarted { .. }
-        | Fact::SessionFinished { .. }
+        Fact::SessionStarted { provider, model, .. } => screen.answered_by(provider, model),
+        Fact::SessionFinished { .. }
         | Fact::RetryScheduled { .. }
         | Fact::Compacted { .. }
         | Fact::ContextAdded { .. }
@@ -308,7 +302,7 @@ fn cancel_selected(screen: &mut Screen, story: &Story, now: Timestamp) -> Vec<Ef
 
 fn cancel(screen: &mut Screen, node: &Node, now: Timestamp) -> Vec<Effect> {
     let lang = screen.lang;
-    let name = node.task.map_or_else(|| node.role.clone(), |task| format!("#{}", task.0));
+    let name = node.task.map_or_else(|| "task".to_owned(), |task| format!("#{}", task.0));
     if !node.is_live() {
         screen.say(format!("{name} {}", lang.pick("has ended", "已结束")), Tone::Plain, now);
         return Vec::new();
@@ -419,7 +413,7 @@ fn in_conversation(screen: &mut Screen, story: &Story, to: Move) {
         Move::Left => pane.pick(story, false),
         Move::Right => pane.pick(story, true),
         Move::Up | Move::Down | Move::PageUp | Move::PageDown => {
-            pane.scroll(story, &screen.pending, &intro, rows(to, pane.height()));
+            pane.scroll(story, &screen.pending, intro, rows(to, pane.height()));
         }
     }
 }
@@ -435,18 +429,17 @@ fn open(screen: &mut Screen, story: &Story) {
         }),
         Focus::Delegations => {
             screen.delegations.select_something(story);
-            screen.delegations.selected().map(|selected| match selected.line {
-                Line::Call(index) => Page::ChildCall { node: selected.node, index },
-                Line::Header
-                | Line::Gauge
-                | Line::Gets
-                | Line::Runaway
-                | Line::Notice(_)
-                | Line::Words(_)
-                | Line::State
-                | Line::Report(_)
-                | Line::Tally => Page::Child(selected.node),
-            })
+            match screen.delegations.selected() {
+                Some(Selected { line: Line::Earlier, .. }) => {
+                    screen.delegations.show_all_calls(story);
+                    None
+                }
+                Some(Selected { node, line: Line::Call(index) }) => {
+                    Some(Page::ChildCall { node, index })
+                }
+                Some(Selected { node, .. }) => Some(Page::Child(node)),
+                None => None,
+            }
         }
         Focus::Composer => None,
     };

@@ -370,7 +370,7 @@ fn scrolling_down_to_the_end_follows_again() {
     watch.press(&["j", "j", "j"]);
     assert!(!watch.screen.conversation.is_reading_back());
     watch.press(&["g"]);
-    assert!(watch.text().contains("F1 shows the keys"));
+    assert!(watch.text().contains("answers are played"));
     watch.press(&["G"]);
     assert!(watch.text().contains("line 99"));
 }

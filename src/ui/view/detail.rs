@@ -81,11 +81,7 @@ fn border(buffer: &mut Buffer, area: Rect, framed: bool, screen: &Screen) {
 }
 
 fn title(story: &Story, page: Page, lang: Lang) -> String {
-    let of_node = |node: Option<&Node>| match node {
-        Some(Node { task: Some(task), role, .. }) => format!("#{} {role}", task.0),
-        Some(node) => node.role.clone(),
-        None => String::new(),
-    };
+    let of_node = |node: Option<&Node>| node.map_or_else(String::new, words::name);
     let title = match page {
         Page::Help => lang.pick("Keys and commands", "按键与命令").to_owned(),
         Page::Ledger => lang.pick("Budget", "预算").to_owned(),
@@ -139,19 +135,22 @@ fn json_text(value: &serde_json::Value) -> String {
 /// A child in full: what it does, what it was given, what it has used, what came back.
 pub fn child(node: &Node, lang: Lang, now: Timestamp) -> Vec<Paragraph> {
     let (state, tone) = words::doing(node.doing(now), lang, now);
-    let mut page = vec![
-        Paragraph::heading(node.description.clone()),
-        Paragraph::named(lang.pick("state", "状态"), state).toned(tone),
-    ];
+    let mut page = Vec::new();
+    if !node.description.is_empty() {
+        page.push(Paragraph::heading(node.description.clone()));
+    }
+    page.push(Paragraph::named(lang.pick("state", "状态"), state).toned(tone));
     if let Some(runaway) = node.runaway() {
-        page.push(Paragraph::plain(words::runaway(runaway, lang)).toned(Tone::Warning));
+        // The page is about this child, so the key means it.
+        page.push(Paragraph::plain(words::runaway(runaway, "^X", lang)).toned(Tone::Warning));
     }
     if let Some(call) = node.calls.last() {
         let (outcome, _) = words::outcome(call, node.is_live(), lang, now);
         let what = format!("{} {} · {outcome}", call.name, call.summary());
         page.push(Paragraph::named(lang.pick("last tool", "最近工具"), what));
     }
-    for notice in &node.notices {
+    let repeated = |text: &str| node.report.as_ref().is_some_and(|report| gives(report, text));
+    for notice in node.notices.iter().filter(|notice| !repeated(&notice.text)) {
         page.push(Paragraph::plain(notice.text.clone()).toned(Tone::Warning));
     }
     if let Some(run) = &node.run {
@@ -246,9 +245,16 @@ fn receipt(page: &mut Vec<Paragraph>, receipt: &Receipt, lang: Lang) {
     page.push(Paragraph::gap());
 }
 
+/// True if a report says this too: a reason is read once.
+fn gives(report: &Report, text: &str) -> bool {
+    report.violations.iter().any(|violation| violation.message == text) || report.summary == text
+}
+
 fn report(page: &mut Vec<Paragraph>, report: &Report, lang: Lang) {
     page.push(Paragraph::heading(lang.pick("Report", "报告")));
-    page.push(Paragraph::plain(report.summary.clone()));
+    if !report.violations.iter().any(|violation| violation.message == report.summary) {
+        page.push(Paragraph::plain(report.summary.clone()));
+    }
     for evidence in &report.evidence {
         let place = match evidence.line {
             Some(line) => format!("{}:{line}", evidence.path),
