@@ -170,22 +170,20 @@ fn screen_exit(error: &UiError) -> Exit {
 
 /// The first signal cancels the run, which then reports; a second one does not wait for that.
 fn stop_on_signals(commands: mpsc::Sender<Command>) {
+    let (Ok(mut interrupt), Ok(mut terminate)) =
+        (signal(SignalKind::interrupt()), signal(SignalKind::terminate()))
+    else {
+        return;
+    };
+    // Listening would undo what `nohup` asked for.
+    let mut hangup = if hangup_is_ignored() { None } else { signal(SignalKind::hangup()).ok() };
     tokio::spawn(async move {
-        let (Ok(mut interrupt), Ok(mut terminate)) =
-            (signal(SignalKind::interrupt()), signal(SignalKind::terminate()))
-        else {
-            return;
-        };
-        // Listening would undo what `nohup` asked for.
-        let mut hangup = match hangup_is_ignored() {
-            true => None,
-            false => signal(SignalKind::hangup()).ok(),
-        };
         for first in [true, false] {
             tokio::select! {
                 _ = interrupt.recv() => {}
                 _ = terminate.recv() => {}
-                Some(_) = next(&mut hangup) => {}
+                // A shell and a terminal that go away may both tell, which is no second wish.
+                Some(()) = next(&mut hangup) => hangup = None,
             }
             if !first {
                 std::process::exit(i32::from(Exit::Cancelled.code()));

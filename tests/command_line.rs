@@ -107,3 +107,67 @@ fn a_full_disk_behind_standard_output_is_a_failure() {
     assert_eq!(wait(&mut child), Some(1));
     assert!(err.contains("cannot write to standard output"), "{err}");
 }
+
+/// Starts a run whose model thinks for `delay_ms`, as a stream, from a shell that says `before`
+/// first.
+#[cfg(unix)]
+fn long_run(ground: &Ground, delay_ms: u32, before: &str) -> std::process::Child {
+    use std::process::{Command, Stdio};
+
+    let turn = format!("{{\"text\": \"late\", \"delay_ms\": {delay_ms}}}");
+    ground.file("slow.json", &format!("{{\"turns\": [{turn}]}}"));
+    let words = "--output-format stream-json --provider script:slow.json q";
+    let mut command = Command::new("sh");
+    command.args(["-c", &format!("{before} exec {} run {words}", program::PROGRAM)]);
+    command.current_dir(ground.workspace.path()).env_clear().envs(ground.environment());
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap()
+}
+
+/// Sends a signal once the turn has begun; gives the code and all lines.
+#[cfg(unix)]
+fn signalled(
+    mut child: std::process::Child,
+    signal: rustix::process::Signal,
+) -> (Option<i32>, Vec<Value>) {
+    use std::io::{BufRead, BufReader};
+
+    let process = rustix::process::Pid::from_child(&child);
+    let mut told: Vec<Value> = Vec::new();
+    for line in BufReader::new(child.stdout.take().unwrap()).lines() {
+        let line: Value = serde_json::from_str(&line.unwrap()).unwrap();
+        if line["type"] == "turn_started" {
+            rustix::process::kill_process(process, signal).unwrap();
+        }
+        told.push(line);
+    }
+    (wait(&mut child), told)
+}
+
+#[cfg(unix)]
+#[test]
+fn a_run_that_is_hung_up_or_terminated_reports_before_it_ends() {
+    use rustix::process::Signal;
+
+    for signal in [Signal::HUP, Signal::TERM, Signal::INT] {
+        let ground = Ground::project();
+        let (code, lines) = signalled(long_run(&ground, 60_000, ""), signal);
+        assert_eq!(code, Some(130), "{signal:?}: {lines:?}");
+        let [.., run_end, end] = lines.as_slice() else { panic!("{signal:?}: {lines:?}") };
+        assert_eq!(
+            (&run_end["type"], &run_end["status"]),
+            (&"run_finished".into(), &"cancelled".into())
+        );
+        assert_eq!(end["type"], "session_finished");
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_hangup_that_was_to_be_ignored_ends_nothing() {
+    use rustix::process::Signal;
+
+    let ground = Ground::project();
+    let (code, lines) = signalled(long_run(&ground, 300, "trap '' HUP;"), Signal::HUP);
+    assert_eq!(code, Some(0), "{lines:?}");
+    assert_eq!(lines[lines.len() - 2]["reply"], "late", "{lines:?}");
+}

@@ -95,7 +95,7 @@ fn fit_value(schema: &Value, value: &Value, at: &str) -> Result<Value, ArgumentE
         ("object", Value::Object(object)) => fit_object(schema, object, at),
         ("array", Value::Array(items)) => fit_items(schema, items, at),
         ("integer", Value::Number(number)) => {
-            let whole = whole(number).ok_or_else(|| mismatch(schema, value, at))?;
+            let whole = whole(number).ok_or_else(|| no_integer(schema, number, at))?;
             at_least(schema, whole, at)?;
             Ok(whole.into())
         }
@@ -133,6 +133,16 @@ fn at_least(schema: &Value, number: i64, at: &str) -> Result<(), ArgumentError> 
         }
         Some(_) | None => Ok(()),
     }
+}
+
+/// Why a number is no integer that can be used: it has a fraction, or is too large.
+fn no_integer(schema: &Value, number: &serde_json::Number, at: &str) -> ArgumentError {
+    if number.as_f64().is_some_and(|float| float.fract() != 0.0) {
+        return mismatch(schema, &Value::Number(number.clone()), at);
+    }
+    let least = schema.get("minimum").and_then(Value::as_i64).unwrap_or(i64::MIN);
+    let text = format!("`{at}` must be an integer from {least} to {}, not {number}", i64::MAX);
+    ArgumentError::new(at, text)
 }
 
 fn mismatch(schema: &Value, value: &Value, at: &str) -> ArgumentError {
@@ -289,7 +299,9 @@ mod tests {
     fn numbers_beyond_what_an_integer_holds_are_refused() {
         for number in [json!(1e300), json!(-1e300), json!(u64::MAX)] {
             let given = json!({"path": "a", "offset": number});
-            assert_eq!(fit(&schema(), &given).unwrap_err().field, "offset");
+            let error = fit(&schema(), &given).unwrap_err();
+            let right = format!("`offset` must be an integer from 1 to {}, not {number}", i64::MAX);
+            assert_eq!((error.field.as_str(), error.text), ("offset", right));
         }
     }
 }

@@ -182,10 +182,14 @@ fn output(pattern: &str, target: &Target, hits: Hits<'_>, left_out: &LeftOut) ->
     };
     text.push_str(hits.excerpt.as_str());
     let unshown = hits.matches - hits.shown_matches;
-    if unshown > 0 || left_out.stopped.is_some() {
-        let more_than = if left_out.stopped.is_some() { "more than " } else { "" };
-        let hint = "narrow the pattern, path or glob to see them";
-        let _ = writeln!(text, "... ({more_than}{unshown} more) {hint}");
+    let more = match (unshown, left_out.stopped) {
+        (0, None) => None,
+        (0, Some(_)) => Some("there may be more where it did not look".to_owned()),
+        (_, None) => Some(format!("{unshown} more")),
+        (_, Some(_)) => Some(format!("more than {unshown} more")),
+    };
+    if let Some(more) = more {
+        let _ = writeln!(text, "... ({more}) narrow the pattern, path or glob to see them");
     }
     left_out.write(&mut text);
     let text = text.trim_end().to_owned();
@@ -195,5 +199,37 @@ fn output(pattern: &str, target: &Target, hits: Hits<'_>, left_out: &LeftOut) ->
         truncated: unshown > 0 || hits.lines_cut || left_out.stopped.is_some(),
         text,
         shown: hits.shown,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+
+    use super::*;
+
+    /// The last lines of a result with this many shown matches, stopped early or not.
+    fn ending(matches: u64, shown: u64, stopped: Option<&'static str>) -> String {
+        let pattern = compile("x").unwrap();
+        let mut hits = Hits::new(&pattern, 0);
+        (hits.matches, hits.shown_matches, hits.files) = (matches, shown, 1);
+        let mut left_out = LeftOut::default();
+        (left_out.searched, left_out.stopped) = (100_000, stopped);
+        let output = output("x", &Target::Place(".".to_owned()), hits, &left_out);
+        assert_eq!(output.truncated, matches > shown || stopped.is_some());
+        output.text.split_once('\n').map_or("", |(_, rest)| rest).to_owned()
+    }
+
+    #[test]
+    fn what_is_missing_is_told_and_no_more_than_is_known() {
+        let hint = "narrow the pattern, path or glob to see them";
+        let early = "stopped after 100,000 files; name a path or a glob";
+        assert_eq!(ending(2, 2, None), "");
+        assert_eq!(ending(9, 2, None), format!("... (7 more) {hint}"));
+        assert_eq!(ending(9, 2, Some(early)), format!("... (more than 7 more) {hint}\n{early}"));
+        for matches in [0, 2] {
+            let may = format!("... (there may be more where it did not look) {hint}\n{early}");
+            assert_eq!(ending(matches, matches, Some(early)), may);
+        }
     }
 }
