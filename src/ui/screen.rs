@@ -118,7 +118,7 @@ impl Screen {
             answers: if header.language_model { Answers::Model } else { Answers::Search },
             header,
             focus: Focus::Composer,
-            composer: Composer::default(),
+            composer: Composer::new(lang),
             conversation: ConversationPane::default(),
             delegations: DelegationsPane::default(),
             overlay: None,
