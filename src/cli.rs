@@ -155,22 +155,22 @@ pub struct Options {
     #[arg(long, global = true, value_name = "NAME", value_enum)]
     pub budget: Option<BudgetName>,
     /// Model requests of the parent, or `unlimited`
-    #[arg(long, global = true, value_name = "N")]
+    #[arg(long, global = true, allow_negative_numbers = true, value_name = "N")]
     pub max_turns: Option<String>,
     /// US dollars for the session, or `unlimited`
-    #[arg(long, global = true, value_name = "USD")]
+    #[arg(long, global = true, allow_negative_numbers = true, value_name = "USD")]
     pub max_cost: Option<String>,
     /// Children that may be started or queued for each question
-    #[arg(long, global = true, value_name = "N")]
+    #[arg(long, global = true, allow_negative_numbers = true, value_name = "N")]
     pub max_delegations: Option<u32>,
     /// Children that may run at the same time
-    #[arg(long, global = true, value_name = "N")]
+    #[arg(long, global = true, allow_negative_numbers = true, value_name = "N")]
     pub max_active: Option<u32>,
     /// Cancel everything after this time
-    #[arg(long, global = true, value_name = "SECONDS")]
+    #[arg(long, global = true, allow_negative_numbers = true, value_name = "SECONDS")]
     pub timeout: Option<String>,
     /// Times that a failed request is made again [default: 4]
-    #[arg(long, global = true, value_name = "N")]
+    #[arg(long, global = true, allow_negative_numbers = true, value_name = "N")]
     pub retries: Option<String>,
     /// A text that tasks can choose as context; may be repeated
     #[arg(long, global = true, value_name = "NAME=TEXT|@FILE")]
@@ -247,6 +247,25 @@ where
     Ok(Parsed::Typed(Box::new(typed)))
 }
 
+/// The output format that a command line asks for, wherever it says so and whatever else is wrong
+/// with it: who wants JSON gets a failure as JSON.
+pub fn wanted_format(arguments: impl IntoIterator<Item = OsString>) -> OutputFormat {
+    let words = arguments.into_iter().map(|word| word.to_string_lossy().into_owned());
+    let mut words = words.take_while(|word| word != "--");
+    let mut wanted = OutputFormat::default();
+    while let Some(word) = words.next() {
+        let value = match word.strip_prefix("--output-format") {
+            Some("") => words.next(),
+            Some(rest) => rest.strip_prefix('=').map(str::to_owned),
+            None => None,
+        };
+        if let Some(format) = value.and_then(|value| OutputFormat::from_str(&value, false).ok()) {
+            wanted = format;
+        }
+    }
+    wanted
+}
+
 fn explained(error: &clap::Error) -> Result<Parsed, CliError> {
     match error.kind() {
         ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => {
@@ -259,10 +278,14 @@ fn explained(error: &clap::Error) -> Result<Parsed, CliError> {
 fn grammar(error: &clap::Error) -> CliError {
     let rendered = error.render().to_string();
     let text = rendered.strip_prefix("error: ").unwrap_or(&rendered).trim_end();
-    // Most often these are the words of a prompt without quotes.
     let hint = match error.kind() {
+        // Most often these are the words of a prompt without quotes.
         ErrorKind::UnknownArgument | ErrorKind::InvalidSubcommand => {
             "\n\nA prompt of several words goes into quotes: offshoot \"which tests are there?\""
+        }
+        ErrorKind::InvalidUtf8 => {
+            "\n\nText on the command line must be UTF-8. Convert it and give it on standard input:\n  \
+             iconv -f LATIN1 -t UTF-8 question.txt | offshoot run -"
         }
         _ => "",
     };

@@ -13,11 +13,11 @@
 //! | [`doctor`] | what was found around the program, and what to do about it |
 //! | [`story`] | what has happened, as a reader of the events knows it |
 //! | [`agent`] | the one loop for parent and child; delegating; the report |
-//! | [`provider`] | who answers: the embedded researcher, a script, a chat-completions server |
+//! | [`provider`] | who answers: the embedded researcher, a script, three kinds of servers; what is known of models |
 //! | [`tool`] | what a run can do, one verb a file, behind one door |
 //! | [`workspace`] | the folder that no path leads out of |
 //! | [`journal`] | facts stamped, ordered, redacted, written and handed out |
-//! | [`settings`], [`cli`] | what was typed, and what it means here |
+//! | [`settings`], [`cli`] | what was typed, set and written, and what it means here |
 //! | [`sanitize`] | outside text made harmless for a terminal |
 //! | [`domain`] | the vocabulary: contract, budget, ledger, history, report, event, command |
 //!
@@ -86,9 +86,9 @@
 //!
 //! - Nothing is fenced, because nothing runs: there is no tool that writes, executes or tests, so
 //!   there are no approvals either, and two roles that read.
-//! - No configuration file is read, and no rules file of a project reaches a model.
+//! - No rules file of a project reaches a model.
 //! - Sessions are written and not yet read again: no resume, replay or export.
-//! - One wire, chat completions, without prices, so its costs are unknown.
+//! - Prices with several tiers are known up to the first step only; beyond it costs are unknown.
 //! - Answers are shown as plain text; there is no search, mouse or theme.
 //! - After a hang-up of its terminal the thread that reads keys cannot be ended, only left behind;
 //!   the process ends around it.

@@ -2,17 +2,20 @@
 
 use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;
+use std::time::SystemTime;
 
 use offshoot::cli::{self, Language, OutputFormat, Parsed, Verb};
 use offshoot::doctor::{self, Findings, Terminal};
 use offshoot::domain::command::Command;
+use offshoot::domain::event::Timestamp;
 use offshoot::domain::exit::Exit;
 use offshoot::headless::{self, Format, Headless};
 use offshoot::journal::trace::trace_dir;
+use offshoot::sanitize;
 use offshoot::session::{self, Session, setup};
 use offshoot::settings::{Front, Settings, Surroundings};
 use offshoot::ui::{self, UiError};
-use tokio::signal::unix::{SignalKind, signal};
+use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::mpsc;
 
 /// Threads for agents; what blocks has threads of its own.
@@ -28,23 +31,20 @@ fn main() -> ExitCode {
 
 /// Everything before the session: none if there was only something to say.
 fn prepare() -> Result<Option<Settings>, Exit> {
+    let format = cli::wanted_format(std::env::args_os());
     let typed = match cli::parse(std::env::args_os()) {
         Ok(Parsed::Typed(typed)) => *typed,
         Ok(Parsed::Say(text)) => {
             say(&text, Exit::Completed);
             return Ok(None);
         }
-        Err(error) => {
-            complain(&error.to_string());
-            return Err(Exit::Usage);
-        }
+        Err(error) => return Err(fail(format, Exit::Usage, &error.to_string())),
     };
-    let json = typed.options.output_format == Some(OutputFormat::Json);
     let ill = matches!(typed.verb, Some(Verb::Doctor { roles: false }));
     let settings = Surroundings::here().and_then(|here| Settings::new(typed, here));
     settings.map(Some).map_err(|error| match error {
         error if ill => tell(&doctor::without_settings(&error, &Terminal::here())),
-        error => fail(json, error.exit(), &error.to_string()),
+        error => fail(format, error.exit(), &error.to_string()),
     })
 }
 
@@ -52,21 +52,24 @@ fn run(settings: Settings) -> Exit {
     if let Front::Doctor { roles } = settings.front {
         return examine(&settings, roles);
     }
-    let json = matches!(settings.front, Front::Run { format: OutputFormat::Json, .. });
+    let format = match settings.front {
+        Front::Run { format, .. } => format,
+        Front::Screen { .. } | Front::Doctor { .. } => OutputFormat::Text,
+    };
     if matches!(settings.front, Front::Screen { .. })
         && let Err(error) = ui::check()
     {
-        return fail(false, screen_exit(&error), &error.to_string());
+        return fail(OutputFormat::Text, screen_exit(&error), &error.to_string());
     }
     let config = match setup::config(&settings) {
         Ok(config) => config,
-        Err(error) => return fail(json, error.exit(), &error.to_string()),
+        Err(error) => return fail(format, error.exit(), &error.to_string()),
     };
     let runtime =
         tokio::runtime::Builder::new_multi_thread().worker_threads(WORKERS).enable_all().build();
     match runtime {
         Ok(runtime) => runtime.block_on(converse(settings, config)),
-        Err(error) => fail(json, Exit::Failed, &no_runtime(&error)),
+        Err(error) => fail(format, Exit::Failed, &no_runtime(&error)),
     }
 }
 
@@ -78,7 +81,7 @@ fn examine(settings: &Settings, roles: bool) -> Exit {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     match runtime {
         Ok(runtime) => tell(&runtime.block_on(doctor::examine(settings, &Terminal::here()))),
-        Err(error) => fail(false, Exit::Failed, &no_runtime(&error)),
+        Err(error) => fail(OutputFormat::Text, Exit::Failed, &no_runtime(&error)),
     }
 }
 
@@ -106,11 +109,7 @@ async fn converse(settings: Settings, config: session::Config) -> Exit {
             let outcome = headless::run(Headless {
                 events,
                 commands,
-                format: match format {
-                    OutputFormat::Text => Format::Text,
-                    OutputFormat::Json => Format::Json,
-                    OutputFormat::StreamJson => Format::StreamJson,
-                },
+                format: printed(format),
                 quiet,
                 no_children,
                 prompt,
@@ -138,7 +137,7 @@ async fn converse(settings: Settings, config: session::Config) -> Exit {
             };
             match ui::run(front).await {
                 Ok(exit) => exit,
-                Err(error) => fail(false, screen_exit(&error), &error.to_string()),
+                Err(error) => fail(OutputFormat::Text, screen_exit(&error), &error.to_string()),
             }
         }
     };
@@ -169,7 +168,7 @@ fn screen_exit(error: &UiError) -> Exit {
     }
 }
 
-/// The first interrupt cancels the run, which then reports; a second one does not wait for that.
+/// The first signal cancels the run, which then reports; a second one does not wait for that.
 fn stop_on_signals(commands: mpsc::Sender<Command>) {
     tokio::spawn(async move {
         let (Ok(mut interrupt), Ok(mut terminate)) =
@@ -177,10 +176,16 @@ fn stop_on_signals(commands: mpsc::Sender<Command>) {
         else {
             return;
         };
+        // Listening would undo what `nohup` asked for.
+        let mut hangup = match hangup_is_ignored() {
+            true => None,
+            false => signal(SignalKind::hangup()).ok(),
+        };
         for first in [true, false] {
             tokio::select! {
                 _ = interrupt.recv() => {}
                 _ = terminate.recv() => {}
+                Some(_) = next(&mut hangup) => {}
             }
             if !first {
                 std::process::exit(i32::from(Exit::Cancelled.code()));
@@ -192,16 +197,45 @@ fn stop_on_signals(commands: mpsc::Sender<Command>) {
     });
 }
 
-fn fail(json: bool, exit: Exit, text: &str) -> Exit {
-    if json {
-        // A reader that went away is told by the exit code.
-        let _ = writeln!(io::stdout(), "{}", headless::failure_json(exit, text));
+/// The next of these signals; without one to listen for it never comes.
+async fn next(signal: &mut Option<Signal>) -> Option<()> {
+    match signal {
+        Some(signal) => signal.recv().await,
+        None => std::future::pending().await,
+    }
+}
+
+/// True if whoever started the program had it ignore hangups. Only Linux tells without unsafe code.
+fn hangup_is_ignored() -> bool {
+    const HANGUP: u64 = 1;
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    let mask = ignored.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
+    mask.is_some_and(|mask| mask & HANGUP != 0)
+}
+
+/// Says on both streams why nothing was asked; on standard output in the format that was wanted.
+fn fail(format: OutputFormat, exit: Exit, text: &str) -> Exit {
+    let now = Timestamp::from(SystemTime::now());
+    let page = headless::failure(printed(format), exit, text, now);
+    if io::stdout().is_terminal() {
+        say(&sanitize::json(&page), exit);
+    } else {
+        say(&page, exit);
     }
     complain(text);
     exit
 }
 
+fn printed(format: OutputFormat) -> Format {
+    match format {
+        OutputFormat::Text => Format::Text,
+        OutputFormat::Json => Format::Json,
+        OutputFormat::StreamJson => Format::StreamJson,
+    }
+}
+
 fn complain(text: &str) {
     // There is no other place to complain to.
-    let _ = writeln!(io::stderr(), "offshoot: {}", offshoot::sanitize::block(text));
+    let _ = writeln!(io::stderr(), "offshoot: {}", sanitize::block(text));
 }

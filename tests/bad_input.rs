@@ -33,8 +33,11 @@ fn refused_in_a_sentence(ended: &Ended, code: i32, expected: &[&str]) {
 #[test]
 fn a_command_line_that_fits_nothing_is_explained() {
     let ground = Ground::project();
-    let cases: [(&[&str], &str); 9] = [
+    let cases: [(&[&str], &str); 11] = [
         (&["run", "--max-cost", "0", "q"], "INVALID_BUDGET"),
+        (&["run", "--max-turns", "-1", "q"], "--max-turns is `-1`; it takes a number above 0"),
+        (&["run", "--max-active", "-1", "q"], "-1 is not in 0.."),
+        (&["run", "--timeout", "-2.5", "q"], "a number of seconds above 0"),
         (&["run", "--provider", "gemini", "q"], "no provider `gemini`"),
         (&["--frobnicate"], "--frobnicate"),
         (&["run", "--frobnicate", "q"], "--frobnicate"),
@@ -42,7 +45,6 @@ fn a_command_line_that_fits_nothing_is_explained() {
         (&["run", "which", "tests"], "quotes"),
         (&["run", "--output-format", "yaml", "q"], "yaml"),
         (&["run", "--max-active", "many", "q"], "many"),
-        (&["--output-format", "json", "q"], "offshoot run"),
     ];
     for (arguments, expected) in cases {
         refused(&ground.run(arguments), 2, &[expected]);
@@ -51,25 +53,80 @@ fn a_command_line_that_fits_nothing_is_explained() {
 }
 
 #[test]
+fn words_that_are_not_text_are_answered_with_what_to_do() {
+    use std::os::unix::ffi::OsStrExt;
+    let ground = Ground::project();
+    let mut command = ground.command(&["run"]);
+    command.arg(std::ffi::OsStr::from_bytes(b"caf\xe9?"));
+    refused(&finish(command, b""), 2, &["UTF-8", "offshoot run -"]);
+}
+
+/// Command lines that fit nothing, with the format of a failure somewhere in them.
+fn unfit<'a>(format: &'a [&'a str]) -> Vec<Vec<&'a str>> {
+    let run = |before: &[&'a str], after: &[&'a str]| [before, format, after].concat();
+    vec![
+        run(&["run"], &["which", "tests"]),
+        run(&["run", "--frobnicate"], &["q"]),
+        run(&["run", "q", "--budget", "huge"], &[]),
+        run(&[], &["run"]),
+        run(&[], &["q"]),
+        run(&["run", "q", "--approve", "all"], &[]),
+        run(&["run", "--provider", "gemini"], &["q"]),
+    ]
+}
+
+#[test]
+fn a_command_line_that_fits_nothing_is_an_object_where_json_was_wanted() {
+    let ground = Ground::project();
+    for format in [&["--output-format", "json"][..], &["--output-format=json"]] {
+        for arguments in unfit(format) {
+            let ended = ground.run(&arguments);
+            assert_eq!(ended.code, Some(2), "{ended:?}");
+            assert!(ended.err.starts_with("offshoot: "), "{ended:?}");
+            assert_eq!(ended.out.lines().count(), 1, "{ended:?}");
+            let object: Value = serde_json::from_str(&ended.out).unwrap();
+            assert_eq!((&object["status"], &object["code"]), (&"failed".into(), &"USAGE".into()));
+            let told = object["warnings"][0]["text"].as_str().unwrap();
+            assert!(ended.err.contains(told.lines().next().unwrap()), "{ended:?}");
+        }
+    }
+    let prompt = ground.run(&["run", "--frobnicate", "--", "--output-format=json"]);
+    refused(&prompt, 2, &["--frobnicate"]);
+}
+
+#[test]
+fn a_stream_of_a_session_that_never_began_says_why_and_ends() {
+    let ground = Ground::project();
+    let mut cases = unfit(&["--output-format", "stream-json"]);
+    cases.push(vec!["run", "--output-format", "stream-json", "-C", "nowhere", "q"]);
+    for arguments in cases {
+        let ended = ground.run(&arguments);
+        assert!(matches!(ended.code, Some(1 | 2)), "{ended:?}");
+        let lines: Vec<Value> =
+            ended.out.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+        let [notice, end] = lines.as_slice() else { panic!("{ended:?}") };
+        assert_eq!((&notice["type"], &notice["level"]), (&"notice".into(), &"error".into()));
+        assert_eq!(end["type"], "session_finished");
+        assert_eq!((&notice["seq"], &end["seq"]), (&1.into(), &2.into()));
+    }
+}
+
+#[test]
 fn what_is_planned_and_not_built_is_refused_by_name() {
     let ground = Ground::project();
-    let cases: [(&[&str], &str); 19] = [
+    let cases: [(&[&str], &str); 15] = [
         (&["resume"], "`offshoot resume`"),
         (&["resume", "latest"], "`offshoot resume`"),
         (&["sessions"], "`offshoot sessions`"),
         (&["replay", "x.jsonl", "--speed", "2", "--check"], "`offshoot replay`"),
         (&["export", "x", "--format", "md"], "`offshoot export`"),
         (&["eval", "tasks.json"], "`offshoot eval`"),
-        (&["doctor", "--roles"], "`offshoot doctor`"),
-        (&["run", "--provider", "anthropic", "q"], "`--provider anthropic`"),
-        (&["run", "--provider", "ollama", "q"], "`--provider ollama`"),
         (&["run", "--permission-mode", "ask", "q"], "`--permission-mode ask`"),
         (&["run", "--permission-mode", "auto-edit", "q"], "`--permission-mode auto-edit`"),
         (&["run", "--permission-mode", "full-access", "q"], "`--permission-mode full-access`"),
         (&["run", "--add-dir", "/tmp", "q"], "`--add-dir`"),
         (&["run", "--approve", "all", "q"], "`--approve`"),
         (&["run", "--max-depth", "2", "q"], "`--max-depth`"),
-        (&["run", "--retries", "3", "q"], "`--retries`"),
         (&["run", "--pin-secret", "a=@b", "q"], "`--pin-secret`"),
         (&["--continue"], "`--continue`"),
         (&["run", "-v", "q"], "`--verbose`"),

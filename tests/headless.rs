@@ -17,7 +17,7 @@ use offshoot::domain::ids::{CallId, RunId, SessionId, TaskId};
 use offshoot::domain::report::{By, Exhausted, Report, Spent, Status};
 use offshoot::domain::usage::{MicroUsd, Usage};
 use offshoot::domain::violation::Code;
-use offshoot::headless::{Format, Headless, Outcome, failure_json, run};
+use offshoot::headless::{Format, Headless, Outcome, failure, run};
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 use uuid::Uuid;
@@ -361,7 +361,9 @@ async fn json_is_one_object_when_everything_breaks_off() {
         assert_eq!((&object["status"], &object["code"]), (&json!("failed"), &json!("INTERNAL")));
         assert_eq!(seen.outcome.exit.code(), 1);
     }
-    let object: Value = serde_json::from_str(&failure_json(Exit::Usage, "no key")).unwrap();
+    let page = failure(Format::Json, Exit::Usage, "no key", Timestamp(7));
+    assert_eq!(page.lines().count(), 1);
+    let object: Value = serde_json::from_str(&page).unwrap();
     assert_eq!(object["status"], "failed");
     assert_eq!(object["warnings"], json!([{ "code": "USAGE", "text": "no key" }]));
 }
@@ -414,6 +416,17 @@ async fn stream_json_always_ends_with_the_run_and_the_session() {
     }
 }
 
+#[test]
+fn a_session_that_never_began_is_two_lines_of_a_stream_and_nothing_for_people() {
+    let page = failure(Format::StreamJson, Exit::Usage, "no key", Timestamp(7));
+    let lines = lines(&page);
+    let facts: Vec<&Fact> = lines.iter().map(|line| &line.event.fact).collect();
+    let [notice, Fact::SessionFinished { .. }] = facts.as_slice() else { panic!("{page}") };
+    assert_eq!(**notice, Fact::notice(Level::Error, "USAGE", "no key"));
+    assert!(lines.iter().all(|line| line.event.origin == Origin::session()));
+    assert_eq!(failure(Format::Text, Exit::Usage, "no key", Timestamp(7)), "");
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_closed_pipe_ends_the_run_quietly() {
     let ask = Ask { out_fails: Some(io::ErrorKind::BrokenPipe), ..Ask::new(Format::StreamJson) };
@@ -441,4 +454,84 @@ async fn a_refused_delegation_is_told() {
     let seen = show(Ask::new(Format::Text), facts).await;
     assert_eq!(seen.err, "tool: task refused: DEPTH_EXCEEDED: no\n");
     assert_eq!(seen.out, "alone\n");
+}
+
+fn nth_child(task: u32) -> Origin {
+    Origin::child(RunId::child(TaskId(task), 1), RunId::parent(1), TaskId(task), 1)
+}
+
+fn queued(position: u32) -> Fact {
+    Fact::TaskQueued {
+        call: CallId::from("c9"),
+        description: "map the CI".to_owned(),
+        role: "researcher".to_owned(),
+        position,
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn children_are_told_apart_while_several_run() {
+    let list = |call: &str| started(call, "list_files", json!({}));
+    let ended = || Fact::RunFinished(Box::new(end(Status::Completed, None)));
+    let facts = vec![
+        (nth_child(1), run_started("researcher", 1)),
+        (nth_child(1), list("a")),
+        (nth_child(2), run_started("researcher", 1)),
+        (nth_child(2), list("b")),
+        (nth_child(1), finished("a", "list_files", "no such folder", Some(Failure::Error))),
+        (nth_child(1), Fact::notice(Level::Error, "RUN_FAILED", "script answered 500")),
+        (nth_child(1), ended()),
+        (nth_child(2), list("c")),
+        (parent(), queued(0)),
+        (parent(), queued(2)),
+        (parent(), Fact::RunFinished(Box::new(end(Status::Completed, Some("done"))))),
+        session_finished(),
+    ];
+    let expected = "  [子] list_files
+  [子] #2 list_files
+  [子] #1 list_files failed: no such folder
+offshoot: #1: script answered 500
+  #1 completed after 2 turns
+  [子] list_files
+tool: task \"map the CI\" waits for a free place
+tool: task \"map the CI\" waits behind 2
+";
+    assert_eq!(show(Ask::new(Format::Text), facts).await.err, expected);
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_unfinished_task_is_told_in_words() {
+    let mut report = report();
+    (report.status, report.code) = (Status::BudgetExhausted, Some(Code::BudgetExhausted));
+    report.dimension = Some(Exhausted::Turns);
+    report.summary = "\nread 2 files\u{1b}\nand more".to_owned();
+    let mut refused = Report { task_id: None, ..report.clone() };
+    (refused.status, refused.code) = (Status::Blocked, Some(Code::InvalidTask));
+    (refused.dimension, refused.summary) = (None, "it is blank".to_owned());
+    let cut = &report.to_json()[..90];
+    for (output, expected) in [
+        (report.to_json(), "#1 budget_exhausted (turns): read 2 files␛"),
+        (format!("note\n{}", report.to_json()), "#1 budget_exhausted (turns): read 2 files␛"),
+        (refused.to_json(), "blocked (INVALID_TASK): it is blank"),
+        (cut.to_owned(), cut),
+        ("not run: cancelled".to_owned(), "not run: cancelled"),
+    ] {
+        let facts = vec![(parent(), finished("c1", "task", &output, Some(Failure::Error)))];
+        let seen = show(Ask::new(Format::Text), facts).await;
+        let first = seen.err.lines().next().unwrap();
+        assert_eq!(first, format!("tool: task failed: {expected}"));
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn no_line_is_endless_whatever_a_model_calls_its_tools() {
+    let name = "x".repeat(1_000_000);
+    let facts = vec![
+        (parent(), started("c1", &name, json!({ &name: &name }))),
+        (parent(), finished("c1", &name, &name, Some(Failure::Refused))),
+        (parent(), Fact::notice(Level::Warning, "X", &name)),
+    ];
+    let seen = show(Ask::new(Format::Text), facts).await;
+    assert_eq!(seen.err.lines().count(), 4, "{} bytes", seen.err.len());
+    assert!(seen.err.lines().all(|line| line.chars().count() < 1_100), "{}", seen.err.len());
 }

@@ -90,3 +90,43 @@ async fn a_child_that_is_cancelled_between_its_calls_leaves_an_answer_and_the_ne
     assert!(second.reply.unwrap().contains("pytest"));
     live.quit().await;
 }
+
+/// Asks, stops everything after the child's first result, and asks something else.
+#[tokio::test(start_paused = true)]
+async fn a_stopped_question_is_not_answered_with_the_next_one() {
+    for stop_at_call in [false, true] {
+        let mut live = demo(Duration::from_millis(400)).start();
+        let question = "Which test framework does this project use?";
+        live.send(Command::Submit { text: question.to_owned() }).await;
+        loop {
+            let event = live.session.events.recv().await.unwrap();
+            live.events.push(Arc::clone(&event));
+            let is_call = matches!(event.fact, Fact::ToolStarted { .. });
+            let is_result = matches!(event.fact, Fact::ToolFinished { .. });
+            if (is_result || stop_at_call && is_call) && event.origin.task.is_some() {
+                break;
+            }
+        }
+        live.send(Command::Stop).await;
+        let first = live.follow(&[]).await;
+        assert_eq!(first.status, Status::Cancelled);
+        let second = live.ask("What does the core function return?", &[]).await.reply.unwrap();
+        assert!(second.contains("src/demo/core.py"), "{second}");
+        for word in ["cancel", "What there is", "pytest", "list_files"] {
+            assert!(!second.contains(word), "{word} is of the stopped question: {second}");
+        }
+        live.quit().await;
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_the_folder_does_not_hold_is_not_claimed() {
+    for question in ["how is CI set up", "colourless green ideas sleep furiously"] {
+        let played = demo(Duration::ZERO).play(question).await;
+        assert!(played.reply().starts_with("Nothing in this folder matches"), "{}", played.reply());
+        let report = &played.reports()[0];
+        assert_eq!(report.status, Status::Completed);
+        let [listing] = report.evidence.as_slice() else { panic!("{:?}", report.evidence) };
+        assert_eq!((listing.path.as_str(), listing.line, listing.verified), (".", None, true));
+    }
+}

@@ -15,6 +15,7 @@ use offshoot::domain::report::{Status, WarningCode};
 use offshoot::domain::role::{Permission, Role, RoleTable};
 use offshoot::domain::scope::PathScope;
 use offshoot::domain::violation::Code;
+use serde_json::json;
 
 const HANDS: [Permission; 3] = [Permission::Read, Permission::Delegate, Permission::Execute];
 
@@ -32,6 +33,27 @@ fn with_worker(file: &str) -> Stage {
         Stage::new(&for_role(load(file), "worker")).tool(stand_in::Bash::new()).permissions(&HANDS);
     stage.roles.push(worker());
     stage
+}
+
+/// B001: after an interrupt a call had no result, and every later request was refused.
+#[tokio::test(start_paused = true)]
+async fn an_interrupted_batch_has_a_result_for_every_call_before_the_next_request() {
+    let slow = |id: &str| json!({ "id": id, "name": "bash", "arguments": { "command": "sleep 60; echo x" } });
+    let script = json!({ "turns": [
+        { "text": "", "tool_calls": [slow("c1"), slow("c2")] },
+        { "text": "went on" },
+    ]});
+    let stage = Stage::new(&script).tool(stand_in::Bash::new()).permissions(&HANDS);
+    let mut live = stage.start();
+    live.ask("go", &[(300, Command::Stop)]).await;
+    let end = live.ask("go on", &[]).await;
+    assert_eq!(end.reply.as_deref(), Some("went on"));
+    let played = live.quit().await;
+    let results = Played::results_in(&played.requests[1]);
+    let told: Vec<_> = results.iter().map(|r| (r.call.as_str(), r.ok, r.output.as_str())).collect();
+    assert_eq!(told[0], ("c1", false, "cancelled by the user while it ran"));
+    assert_eq!((told[1].0, told[1].1), ("c2", false));
+    assert!(told[1].2.starts_with("not run: cancelled"), "{}", told[1].2);
 }
 
 /// B003: a failing call of a batch wrote no result, and the session was rejected from then on.

@@ -17,7 +17,7 @@ use crate::domain::budget::Dimension;
 use crate::domain::event::{Fact, Failure};
 use crate::domain::ledger::Left;
 use crate::domain::message::{ToolCall, ToolResult};
-use crate::domain::report::{Ending, Exhausted, Report};
+use crate::domain::report::{By, Ending, Exhausted, Report};
 use crate::domain::usage::{Usage, estimate_tokens};
 use crate::tool::guard::{self, Admitted, RefusalKind, Refused};
 use crate::tool::{Shown, Tool, ToolContext, ToolOutput, excerpt};
@@ -210,7 +210,7 @@ async fn use_tool(
     arguments: Value,
 ) -> CallEnd {
     if shared.scope.ending().is_some() {
-        return CallEnd::unstarted(Failure::NotRun, "not run: cancelled");
+        return CallEnd::unstarted(Failure::NotRun, "not run: cancelled before it started");
     }
     shared.tree.ledger().charge_calls(shared.account, 1);
     let (call_id, name) = (call.call.clone(), call.name.clone());
@@ -223,13 +223,18 @@ async fn use_tool(
     };
     let mut future = tool.run(arguments, context);
     let mut left_behind = false;
-    let (output, failure) = if let Ok(output) = shared.scope.race(&mut future).await {
-        let failure = (!output.ok).then_some(Failure::Error);
-        (output, failure)
-    } else {
-        // The token has fired; what the tool started ends before the run goes on.
-        left_behind = timeout(CANCEL_GRACE, future).await.is_err();
-        (ToolOutput::error("cancelled while it ran"), Some(Failure::Cancelled))
+    let (output, failure) = match shared.scope.race(&mut future).await {
+        Ok(output) => {
+            let failure = (!output.ok).then_some(Failure::Error);
+            (output, failure)
+        }
+        Err(ending) => {
+            // The token has fired; what the tool started ends before the run goes on.
+            left_behind = timeout(CANCEL_GRACE, future).await.is_err();
+            let by = if ending.by() == Some(By::User) { " by the user" } else { "" };
+            let words = format!("cancelled{by} while it ran");
+            (ToolOutput::error(words), Some(Failure::Cancelled))
+        }
     };
     let duration_ms = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
     CallEnd { output, failure, duration_ms, child: None, left_behind }

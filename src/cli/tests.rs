@@ -128,3 +128,22 @@ fn words_that_are_not_unicode_are_an_error_and_no_panic() {
     let folder = parse([OsString::from("offshoot"), OsString::from("-C"), bad]);
     assert!(matches!(folder, Ok(Parsed::Typed(_))));
 }
+
+#[test]
+fn the_wanted_format_is_read_from_lines_that_fit_nothing() {
+    let cases: [(&[&str], OutputFormat); 9] = [
+        (&[], OutputFormat::Text),
+        (&["run", "--output-format", "json"], OutputFormat::Json),
+        (&["--output-format=stream-json", "x", "y"], OutputFormat::StreamJson),
+        (&["--output-format", "json", "--output-format", "text"], OutputFormat::Text),
+        (&["--output-format", "yaml"], OutputFormat::Text),
+        (&["--output-format"], OutputFormat::Text),
+        (&["--output-formats=json"], OutputFormat::Text),
+        (&["--", "--output-format=json"], OutputFormat::Text),
+        (&["--frobnicate", "--output-format=json", "--", "x"], OutputFormat::Json),
+    ];
+    for (arguments, expected) in cases {
+        let words = arguments.iter().map(OsString::from);
+        assert_eq!(wanted_format(words), expected, "{arguments:?}");
+    }
+}

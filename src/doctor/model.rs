@@ -39,6 +39,11 @@ fn about(name: &str, facts: &Facts, settings: &Settings, offered: &[String]) -> 
         )),
     };
     let mut findings = vec![known];
+    if settings.provider.remote().is_some_and(|remote| remote.model.is_none()) {
+        findings.push(Finding::note(format!(
+            "no model is named, so {name} is asked for; --model or `model` in config.toml name one"
+        )));
+    }
     if !offered.is_empty() && !offered.iter().any(|other| other == name) {
         findings.push(Finding::note(format!(
             "the server's list does not have {name}; if it refuses it, give another with --model"

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use serde::Serialize;
 
-use super::{Pages, Printer};
+use super::{Pages, Printer, failure_code};
 use crate::domain::event::{Event, Fact, Level, RunFinished};
 use crate::domain::exit::Exit;
 use crate::domain::ids::SessionId;
@@ -39,14 +39,8 @@ struct Warning {
 
 /// The object of a run that never came to be, on one line: what was wrong, in `text`, as its one
 /// warning.
-pub fn failure(exit: Exit, text: &str) -> String {
-    let code = match exit {
-        Exit::Usage => "USAGE",
-        Exit::Cancelled | Exit::TimedOut => Code::Cancelled.as_str(),
-        Exit::Completed | Exit::Failed | Exit::BudgetExhausted | Exit::Blocked => {
-            Code::Internal.as_str()
-        }
-    };
+pub(super) fn failure(exit: Exit, text: &str) -> String {
+    let code = failure_code(exit);
     write(&Object {
         session: None,
         status: if code == Code::Cancelled.as_str() { Status::Cancelled } else { Status::Failed },

@@ -9,6 +9,8 @@ use crate::sanitize;
 const ARGUMENT: usize = 80;
 /// Characters of all arguments that are shown.
 const ARGUMENTS: usize = 160;
+/// Characters of a sentence that are shown; it may quote what a model or server wrote.
+const SENTENCE: usize = 1_000;
 
 /// `read_file path=src/lib.rs`, clean and on one row.
 pub(super) fn call(name: &str, arguments: &Value) -> String {
@@ -21,7 +23,18 @@ pub(super) fn call(name: &str, arguments: &Value) -> String {
         Value::Null => String::new(),
         other => shown(other),
     };
+    let name = cut(name, ARGUMENT);
     sanitize::line(&format!("{name} {}", cut(&said, ARGUMENTS))).trim_end().to_owned()
+}
+
+/// The name of a tool, clean and short: a model may write anything there.
+pub(super) fn name(name: &str) -> String {
+    sanitize::line(&cut(name, ARGUMENT)).into_owned()
+}
+
+/// A sentence of the runtime on one row, clean and not endless.
+pub(super) fn sentence(text: &str) -> String {
+    sanitize::line(&cut(text, SENTENCE)).into_owned()
 }
 
 /// The first line of a text that has words in it, clean and short.

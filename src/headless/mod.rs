@@ -17,10 +17,9 @@ use tokio::sync::mpsc;
 use tokio::task::spawn_blocking;
 
 use crate::domain::command::Command;
-use crate::domain::event::{Event, Fact, Origin, RunFinished};
+use crate::domain::event::{Event, Fact, Origin, RunFinished, Timestamp};
 use crate::domain::exit::Exit;
-
-pub use json::failure as failure_json;
+use crate::domain::violation::Code;
 
 /// Events taken at once.
 const BATCH: usize = 256;
@@ -109,6 +108,27 @@ where
     let watch =
         Watch { events: input.events, commands: input.commands, printer, writer, finished: None };
     watch.until_the_end().await
+}
+
+/// What standard output gets where a run never came to be, and why it did not; nothing in the
+/// format for people, who are told on standard error.
+pub fn failure(format: Format, exit: Exit, text: &str, now: Timestamp) -> String {
+    match format {
+        Format::Text => String::new(),
+        Format::Json => json::failure(exit, text) + "\n",
+        Format::StreamJson => stream::failure(exit, text, now),
+    }
+}
+
+/// The code of such an end.
+fn failure_code(exit: Exit) -> &'static str {
+    match exit {
+        Exit::Usage => "USAGE",
+        Exit::Cancelled | Exit::TimedOut => Code::Cancelled.as_str(),
+        Exit::Completed | Exit::Failed | Exit::BudgetExhausted | Exit::Blocked => {
+            Code::Internal.as_str()
+        }
+    }
 }
 
 fn printer<O, E>(input: &Headless<O, E>) -> Box<dyn Printer + Send> {

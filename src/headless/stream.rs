@@ -1,9 +1,10 @@
 //! The format for programs that watch: every event as a line, numbered without gaps. It always ends
 //! with the parent's `run_finished` and `session_finished`; where the runtime broke off without
-//! one of them, it is written here, as a failure.
+//! one of them, it is written here, as a failure. Only a session that never began has no run to end.
 
-use super::{Pages, Printer, is_parent};
-use crate::domain::event::{Event, Fact, Origin, RunFinished, Timestamp};
+use super::{Pages, Printer, failure_code, is_parent};
+use crate::domain::event::{Event, Fact, Level, Origin, RunFinished, Timestamp};
+use crate::domain::exit::Exit;
 use crate::domain::hash::Sha;
 use crate::domain::ids::RunId;
 use crate::domain::line;
@@ -57,6 +58,20 @@ impl Stream {
         let event = Event { id: self.last_id, ts: self.last_ts, origin, fact };
         self.line(&event, pages);
     }
+}
+
+/// The lines of a session that never began: why, and that it is over. There was no run, so none
+/// ends.
+pub(super) fn failure(exit: Exit, text: &str, now: Timestamp) -> String {
+    let reason = "it could not begin".to_owned();
+    let facts =
+        [Fact::notice(Level::Error, failure_code(exit), text), Fact::SessionFinished { reason }];
+    let mut stream = Stream { last_ts: now, ..Stream::new(false, false) };
+    let mut pages = Pages::default();
+    for fact in facts {
+        stream.supply(Origin::session(), fact, &mut pages);
+    }
+    String::from_utf8_lossy(&pages.out).into_owned()
 }
 
 impl Printer for Stream {

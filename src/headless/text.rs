@@ -1,15 +1,16 @@
 //! The format for people: the answer on standard output, what led to it on standard error. It
 //! refuses to put anything else beside the answer.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::time::Duration;
 
 use super::lines;
 use super::{Pages, Printer, is_parent};
 
 use crate::domain::event::{Event, Fact, Failure, Level, Origin, RunFinished, Speaker};
-use crate::domain::ids::RunId;
-use crate::domain::report::Status;
+use crate::domain::ids::{RunId, TaskId};
+use crate::domain::report::{Exhausted, Report, Status};
+use crate::domain::violation::Code;
 use crate::sanitize;
 
 /// Prints for people.
@@ -18,21 +19,26 @@ pub(super) struct Text {
     out_is_terminal: bool,
     /// How far below the parent each child runs.
     depths: HashMap<RunId, usize>,
+    /// The children that run now.
+    live: HashSet<RunId>,
 }
 
 impl Text {
     pub(super) fn new(quiet: bool, out_is_terminal: bool) -> Self {
-        Self { quiet, out_is_terminal, depths: HashMap::new() }
+        Self { quiet, out_is_terminal, depths: HashMap::new(), live: HashSet::new() }
     }
 
     /// What stands before a call: `tool: ` at the margin for the parent, `[子] ` indented for a
-    /// child.
+    /// child, with its number while several run.
     fn caller(&self, origin: &Origin) -> String {
         let depth = origin.run.as_ref().and_then(|run| self.depths.get(run)).copied();
         match depth {
             None if origin.parent_run.is_none() => "tool: ".to_owned(),
-            None => "  [子] ".to_owned(),
-            Some(depth) => format!("{}[子] ", "  ".repeat(depth.max(1))),
+            depth => {
+                let several = self.live.len() > 1;
+                let number = if several { number(origin.task) } else { String::new() };
+                format!("{}[子] {number}", "  ".repeat(depth.unwrap_or(1).max(1)))
+            }
         }
     }
 
@@ -43,13 +49,17 @@ impl Text {
                 Some(format!("{caller}{}", lines::call(name, arguments)))
             }
             Fact::ToolFinished { name, output, failure: Some(failure), .. } => {
-                let name = sanitize::line(name);
-                Some(format!("{caller}{name} {}: {}", word(*failure), lines::first(output)))
+                let why = reported(output).unwrap_or_else(|| lines::first(output));
+                Some(format!("{caller}{} {}: {why}", lines::name(name), word(*failure)))
             }
-            Fact::TaskQueued { description, position, .. } => Some(format!(
-                "{caller}task \"{}\" waits behind {position}",
-                lines::first(description)
-            )),
+            Fact::TaskQueued { description, position, .. } => {
+                let what = lines::first(description);
+                let place = match position {
+                    0 => "for a free place".to_owned(),
+                    others => format!("behind {others}"),
+                };
+                Some(format!("{caller}task \"{what}\" waits {place}"))
+            }
             Fact::Message(message)
                 if is_parent(&event.origin)
                     && message.role == Speaker::Assistant
@@ -66,12 +76,12 @@ impl Text {
                 Some(format!("offshoot: {} is being cancelled by {by}", sanitize::line(target)))
             }
             Fact::Notice { text, .. } | Fact::Compacted { text, .. } => {
-                Some(format!("offshoot: {}", sanitize::line(text)))
+                Some(format!("offshoot: {}{}", subject(&event.origin), lines::sentence(text)))
             }
             Fact::RetryScheduled { delay_ms, reason, attempt, .. } => Some(format!(
                 "{caller}try {attempt} in {:.1} s: {}",
                 Duration::from_millis(*delay_ms).as_secs_f64(),
-                sanitize::line(reason)
+                lines::sentence(reason)
             )),
             Fact::RunStarted { .. }
             | Fact::RunFinished(_)
@@ -97,12 +107,16 @@ impl Printer for Text {
             && event.origin.parent_run.is_some()
         {
             self.depths.insert(run.clone(), usize::try_from(*depth).unwrap_or(1).min(8));
+            self.live.insert(run.clone());
         }
         let failure = matches!(event.fact, Fact::Notice { level: Level::Error, .. });
         if (!self.quiet || failure)
             && let Some(line) = self.progress(event)
         {
             pages.tell(&line);
+        }
+        if let (Fact::RunFinished(_), Some(run)) = (&event.fact, &event.origin.run) {
+            self.live.remove(run);
         }
     }
 
@@ -127,19 +141,43 @@ impl Printer for Text {
 }
 
 fn child_end(origin: &Origin, finished: &RunFinished) -> String {
-    let task = origin.task.map(|task| format!("#{} ", task.0)).unwrap_or_default();
+    let task = number(origin.task);
     let turns =
         if finished.turns == 1 { "1 turn".into() } else { format!("{} turns", finished.turns) };
     format!("  {task}{} after {turns}", end_words(finished))
 }
 
-/// `budget_exhausted (turns)`: the status with what makes it plain.
+/// `#3 `, or nothing for what is no task.
+fn number(task: Option<TaskId>) -> String {
+    task.map(|task| format!("#{} ", task.0)).unwrap_or_default()
+}
+
+/// Whom a sentence is about, where that is a child: `#3: `.
+fn subject(origin: &Origin) -> String {
+    let child = origin.task.filter(|_| origin.parent_run.is_some());
+    child.map(|task| format!("#{}: ", task.0)).unwrap_or_default()
+}
+
+/// `#3 failed (PROVIDER_ERROR): ...` if the result of a call is a child's report: how it ended and
+/// the first line that it says.
+fn reported(output: &str) -> Option<String> {
+    let json = &output[output.find('{')?..];
+    let report = serde_json::Deserializer::from_str(json).into_iter::<Report>().next()?.ok()?;
+    let ended = ending(report.status, report.code, report.dimension);
+    Some(format!("{}{ended}: {}", number(report.task_id), lines::first(&report.summary)))
+}
+
 fn end_words(finished: &RunFinished) -> String {
-    let status = finished.status.as_str();
-    if let Some(dimension) = finished.dimension.and_then(|d| serde_json::to_value(d).ok()) {
+    ending(finished.status, finished.code, finished.dimension)
+}
+
+/// `budget_exhausted (turns)`: the status with what makes it plain.
+fn ending(status: Status, code: Option<Code>, dimension: Option<Exhausted>) -> String {
+    let status = status.as_str();
+    if let Some(dimension) = dimension.and_then(|d| serde_json::to_value(d).ok()) {
         return format!("{status} ({})", dimension.as_str().unwrap_or_default());
     }
-    match finished.code {
+    match code {
         Some(code) if !code.as_str().eq_ignore_ascii_case(status) => format!("{status} ({code})"),
         Some(_) | None => status.to_owned(),
     }

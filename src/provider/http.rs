@@ -1,51 +1,31 @@
 //! What every wire over HTTP shares: where to, with which client, and what a failure is in words.
 //! It knows nothing of any model's format.
 
-use std::error::Error;
 use std::net::IpAddr;
-use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use reqwest::header::{
     CONTENT_TYPE, DATE, HeaderMap, HeaderName, HeaderValue, LOCATION, RETRY_AFTER,
 };
-use reqwest::{Certificate, Client, Response, Url, redirect};
+use reqwest::{Client, Response, Url};
 use secrecy::{ExposeSecret, SecretString};
 use serde_json::Value;
 use tokio::sync::OnceCell;
 
 use super::ProviderError;
+pub use super::network::Network;
+pub use super::words::{is_too_long, json_words, network_words, one_line, server_words};
 
 /// Bytes of an error body that are read, and the time that they may take.
 const ERROR_BODY_BYTES: usize = 64 * 1024;
 const ERROR_BODY_TIMEOUT: Duration = Duration::from_secs(5);
 /// Bytes of an answer that is not streamed.
 const WHOLE_BODY_BYTES: usize = 16 * 1024 * 1024;
-/// Characters of a server's words that are shown.
-const ERROR_CHARS: usize = 300;
 /// Bytes of a secret from which on it is looked for in a server's words: a shorter one would be
 /// found everywhere.
 const SHORTEST_HIDDEN: usize = 6;
 /// The longest wait that is taken from a server: a day.
 const LONGEST_WAIT: Duration = Duration::from_hours(24);
-/// What servers say when a prompt, or a prompt and its answer, do not fit into the model. In lower
-/// case; collected from the error bodies of the providers that this program speaks to.
-const TOO_LONG: &[&str] = &[
-    "context_length_exceeded",
-    "exceed_context_size",
-    "prompt is too long",
-    "prompt too long",
-    "input is too long",
-    "exceed context limit",
-    "maximum context length",
-    "max context length",
-    "maximum prompt length",
-    "exceeds the context window",
-    "exceeds the context length",
-    "exceeds the available context size",
-    "exceeds the maximum number of tokens",
-    "request_too_large",
-];
 
 /// Where requests go.
 #[derive(Debug, Clone)]
@@ -111,21 +91,6 @@ impl Endpoint {
     }
 }
 
-/// How servers are reached. Proxies are those of the environment: `HTTPS_PROXY`, `NO_PROXY`.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Network {
-    /// Time that a connection may take to come up, TLS included.
-    pub connect: Duration,
-    /// PEM certificates to trust besides the system's.
-    pub ca_file: Option<PathBuf>,
-}
-
-impl Default for Network {
-    fn default() -> Self {
-        Self { connect: Duration::from_secs(10), ca_file: None }
-    }
-}
-
 /// An HTTP client for one endpoint, built at its first use: building one with TLS takes long
 /// enough to be seen, and fails where a machine has no CA certificates. Its errors never repeat
 /// the secrets that it was told to hide, as some servers do.
@@ -165,8 +130,7 @@ impl LazyClient {
 
     /// The client.
     pub async fn get(&self) -> Result<&Client, ProviderError> {
-        let build = || build_off_the_runtime(self.endpoint.clone(), self.network.clone());
-        self.client.get_or_try_init(build).await
+        self.client.get_or_try_init(|| self.network.client(&self.endpoint)).await
     }
 
     /// Sends `body` and waits for the head of the answer, which is one of success.
@@ -357,16 +321,6 @@ pub fn retry_after(headers: &HeaderMap, now: SystemTime) -> Option<Duration> {
     ms.or_else(asked).map(|wait| wait.min(LONGEST_WAIT))
 }
 
-/// True if an error of this status and these words says that the prompt does not fit into the
-/// model. A request that is too big for a rate limit is no such error: waiting helps there.
-pub fn is_too_long(status: Option<u16>, words: &str) -> bool {
-    let about_the_request = matches!(status, None | Some(400 | 413 | 422 | 500));
-    let words = words.to_ascii_lowercase();
-    about_the_request
-        && TOO_LONG.iter().any(|phrase| words.contains(phrase))
-        && !words.contains("per minute")
-}
-
 /// The first bytes of a body; less if it is slow or breaks off.
 pub async fn read_some(mut response: Response, limit: usize) -> Vec<u8> {
     let mut body = Vec::new();
@@ -380,124 +334,6 @@ pub async fn read_some(mut response: Response, limit: usize) -> Vec<u8> {
     // What came in time is worth showing, so a timeout is no error.
     let _ = tokio::time::timeout(ERROR_BODY_TIMEOUT, read).await;
     body
-}
-
-/// What a server says in an error body: its message, an HTML page's title, or its first words.
-pub fn server_words(body: &[u8]) -> String {
-    let text = String::from_utf8_lossy(body);
-    if let Ok(value) = serde_json::from_str::<Value>(&text)
-        && let Some(words) = json_words(&value)
-    {
-        return words;
-    }
-    if text.trim_start().starts_with('<') {
-        let title = html_title(&text).map(|title| one_line(title, ERROR_CHARS));
-        return title.filter(|title| !title.is_empty()).unwrap_or("an HTML page".to_owned());
-    }
-    one_line(&text, ERROR_CHARS)
-}
-
-/// The message of an error object in any of the usual places, with its code where it has one.
-pub fn json_words(value: &Value) -> Option<String> {
-    let value = value.get(0).unwrap_or(value);
-    let error = value.get("error").filter(|error| !error.is_null()).unwrap_or(value);
-    let message = [error.as_str(), str_at(error, "message"), str_at(error, "detail")];
-    let message = message.into_iter().flatten().find(|words| !words.trim().is_empty())?;
-    let code = str_at(error, "code").or_else(|| str_at(error, "type"));
-    let words = match code.filter(|code| !code.is_empty() && !message.contains(code)) {
-        Some(code) => format!("{message} ({code})"),
-        None => message.to_owned(),
-    };
-    Some(one_line(&words, ERROR_CHARS))
-}
-
-/// `text` as one line without control or direction characters, at most `limit` characters long.
-pub fn one_line(text: &str, limit: usize) -> String {
-    let visible = text.chars().map(|c| if c.is_control() { ' ' } else { c });
-    let visible: String = visible.filter(|c| !is_invisible(*c)).collect();
-    let joined = visible.split_whitespace().collect::<Vec<_>>().join(" ");
-    match joined.char_indices().nth(limit) {
-        Some((end, _)) => format!("{}…", &joined[..end]),
-        None => joined,
-    }
-}
-
-async fn build_off_the_runtime(
-    endpoint: Endpoint,
-    network: Network,
-) -> Result<Client, ProviderError> {
-    // Reading the machine's certificates blocks for about 100 ms in a debug build.
-    let built = tokio::task::spawn_blocking(move || build(&endpoint, &network)).await;
-    built.unwrap_or_else(|error| {
-        Err(ProviderError::Setup(format!("the HTTP client could not be built: {error}")))
-    })
-}
-
-fn build(endpoint: &Endpoint, network: &Network) -> Result<Client, ProviderError> {
-    // Fails only if a provider is installed already, which is as good.
-    let _ = rustls::crypto::ring::default_provider().install_default();
-    let mut builder = Client::builder()
-        .user_agent(concat!("offshoot/", env!("CARGO_PKG_VERSION")))
-        .connect_timeout(network.connect)
-        // A redirect could carry the conversation, or a key, to another host.
-        .redirect(redirect::Policy::none());
-    if endpoint.url.scheme() == "http" {
-        builder = builder.tls_certs_only([]);
-    } else if let Some(path) = &network.ca_file {
-        builder = builder.tls_certs_merge(certificates(path)?);
-    }
-    if endpoint.is_loopback() {
-        // What is called local must not leave the machine through a proxy.
-        builder = builder.no_proxy();
-    }
-    builder.build().map_err(|error| {
-        ProviderError::Setup(format!(
-            "TLS connections cannot be made on this machine: {}; install the system's CA \
-             certificates (often a package named ca-certificates)",
-            network_words(error)
-        ))
-    })
-}
-
-/// The certificates of a PEM file.
-fn certificates(path: &Path) -> Result<Vec<Certificate>, ProviderError> {
-    let failed = |why: String| {
-        let shown = path.display();
-        ProviderError::Setup(format!("the certificates of ca_file {shown} cannot be used: {why}"))
-    };
-    let pem = std::fs::read(path).map_err(|error| failed(error.to_string()))?;
-    Certificate::from_pem_bundle(&pem).map_err(|error| failed(network_words(error)))
-}
-
-/// The innermost cause, which is the one that says something, without the URL.
-pub fn network_words(error: reqwest::Error) -> String {
-    let error = error.without_url();
-    if error.is_timeout() && error.is_connect() {
-        return "no connection came up in time".to_owned();
-    }
-    let mut cause: &dyn Error = &error;
-    while let Some(source) = cause.source() {
-        cause = source;
-    }
-    let words = cause.to_string();
-    one_line(words.strip_prefix("unexpected error: ").unwrap_or(&words), ERROR_CHARS)
-}
-
-fn str_at<'a>(value: &'a Value, key: &str) -> Option<&'a str> {
-    value.get(key).and_then(Value::as_str)
-}
-
-fn html_title(page: &str) -> Option<&str> {
-    // ASCII lowering keeps every byte position.
-    let lower = page.to_ascii_lowercase();
-    let tag = lower.find("<title")?;
-    let start = tag + lower[tag..].find('>')? + 1;
-    let end = start + lower[start..].find("</title")?;
-    Some(&page[start..end])
-}
-
-fn is_invisible(c: char) -> bool {
-    matches!(c, '\u{200B}'..='\u{200F}' | '\u{202A}'..='\u{202E}' | '\u{2060}'..='\u{2069}' | '\u{FEFF}')
 }
 
 #[cfg(test)]
@@ -558,7 +394,10 @@ mod tests {
         ] {
             assert_eq!(server_words(body.as_bytes()), words);
         }
-        assert_eq!(server_words(&[b'x'; 1_000]).chars().count(), ERROR_CHARS + 1);
+        assert_eq!(
+            server_words(&[b'x'; 1_000]).chars().count(),
+            super::super::words::ERROR_CHARS + 1
+        );
     }
 
     #[test]

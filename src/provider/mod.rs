@@ -11,6 +11,7 @@ pub mod http;
 mod lines;
 mod listing;
 pub mod models;
+mod network;
 pub mod nobody;
 pub mod offline;
 pub mod ollama;
@@ -23,6 +24,7 @@ pub mod script;
 mod sse;
 mod text_calls;
 mod think;
+mod words;
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -132,7 +134,7 @@ pub enum ProviderError {
         detail: String,
     },
     /// The server answered with an error.
-    #[error("{host} answered {status}: {detail}")]
+    #[error("{host} answered {status}{}", after_colon(detail))]
     Status {
         /// Which.
         host: String,
@@ -175,6 +177,11 @@ pub enum ProviderError {
     /// This machine lacks something the connection needs.
     #[error("{0}")]
     Setup(String),
+}
+
+/// A server may answer with a status and no words.
+fn after_colon(detail: &str) -> String {
+    if detail.trim().is_empty() { String::new() } else { format!(": {detail}") }
 }
 
 impl ProviderError {

@@ -111,6 +111,11 @@ impl Catalogue {
                 return self.stated(entry, Known::Family(entry.name.clone()), host);
             }
         }
+        self.unknown()
+    }
+
+    /// The cautious figures for a model of which nothing is known.
+    pub fn unknown(&self) -> Facts {
         self.unknown.facts()
     }
 

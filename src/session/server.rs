@@ -143,7 +143,10 @@ impl Plan {
         let host = host(remote);
         let usual = || catalogue().default_model(wire, &host).to_owned();
         let name = remote.model.clone().unwrap_or_else(usual);
-        let facts = catalogue().facts(&name, Some(&host));
+        // A server that is nobody's and was told no model may serve anything under any name.
+        let is_guess = remote.model.is_none() && catalogue().vendor(&host).is_none();
+        let facts =
+            if is_guess { catalogue().unknown() } else { catalogue().facts(&name, Some(&host)) };
         let mut facts = match self.numbers.context_window {
             Some(tokens) => facts.with_window(tokens),
             None => facts,
@@ -159,6 +162,7 @@ impl Plan {
 
     fn anthropic(&self, remote: &Remote) -> Result<Anthropic, ProviderError> {
         let (model, facts) = self.facts(remote, Wire::Anthropic);
+        let known = facts.known != Known::Not;
         Anthropic::new(anthropic::Config {
             base_url: remote.base_url.clone(),
             api_key: key(remote),
@@ -167,6 +171,8 @@ impl Plan {
             context_window: Some(facts.context_window),
             prices: facts.prices,
             thinking_budget: self.thinking_budget(&facts),
+            forced_tools: known.then_some(facts.forced_tools),
+            temperature: known.then_some(facts.temperature),
             headers: remote.headers.clone(),
             network: self.network(),
         })

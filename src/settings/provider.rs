@@ -189,6 +189,7 @@ impl Kind {
     ) -> Result<ProviderChoice, SettingsError> {
         let (url, origin) = self.address(layers, env)?;
         let local = is_loopback(&url);
+        check_headers(layers)?;
         let key = match self {
             Self::Anthropic => key::find(layers, env, ANTHROPIC_KEY)?,
             Self::OpenAi => key::find(layers, env, OPENAI_KEY)?,
@@ -201,7 +202,6 @@ impl Kind {
         if key.is_some() && !local && url.scheme() == "http" {
             remarks.push(unencrypted(&url));
         }
-        check_headers(layers)?;
         let server = remote(&url, key, layers);
         layers.set(Key::BaseUrl, Value::Text(server.base_url.clone()), origin);
         Ok(match self {

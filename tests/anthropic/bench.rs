@@ -30,6 +30,8 @@ pub fn config(base_url: &str) -> Config {
         context_window: Some(200_000),
         prices: None,
         thinking_budget: None,
+        forced_tools: None,
+        temperature: None,
         headers: Vec::new(),
         network: offshoot::provider::http::Network::default(),
     }

@@ -101,6 +101,15 @@ async fn tools_stay_defined_whatever_the_choice_and_settings_are_clamped() {
         assert_eq!(body["tools"].as_array().unwrap().len(), 2);
         assert_eq!((&body["max_tokens"], &body["temperature"]), (&json!(4_096), &json!(1.0)));
     }
+    let mut refused = request(vec![user("go")]);
+    refused.tool_choice = ToolChoice::Named("search".to_owned());
+    refused.temperature = Some(0.5);
+    let without = |config: &mut Config| {
+        (config.forced_tools, config.temperature) = (Some(false), Some(false));
+    };
+    let body = body_of(refused, without).await;
+    assert_eq!(body["tool_choice"], json!({"type": "auto"}), "the model would refuse to be forced");
+    assert_eq!(body.get("temperature"), None);
     let mut bare = request(vec![user("go")]);
     bare.tools = [].into();
     bare.system = " ".into();

@@ -62,6 +62,8 @@ impl Ground {
             ("PATH", std::env::var("PATH").unwrap_or_default()),
             ("LANG", "C.UTF-8".to_owned()),
             ("TERM", "xterm-256color".to_owned()),
+            // Nothing listens there: an Ollama of this machine is not for tests.
+            ("OLLAMA_HOST", "127.0.0.1:1".to_owned()),
         ]
     }
 

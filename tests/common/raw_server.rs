@@ -31,6 +31,9 @@ pub enum End {
 }
 
 impl Reply {
+    /// The status of a server that reads the request and never answers.
+    pub const SILENT: u16 = 0;
+
     pub fn new(status: u16, kind: &str, body: impl Into<Vec<u8>>) -> Self {
         let headers =
             if kind.is_empty() { Vec::new() } else { vec![format!("content-type: {kind}")] };
@@ -152,7 +155,9 @@ async fn serve(
     let Some(request) = read_request(&mut connection).await else { return };
     asked.lock().unwrap().push(request);
     let _ = tell.send(Seen::Request);
-    let _ = connection.write_all(reply.head().as_bytes()).await;
+    if reply.status != Reply::SILENT {
+        let _ = connection.write_all(reply.head().as_bytes()).await;
+    }
     for piece in reply.body.chunks(reply.split) {
         if connection.write_all(piece).await.is_err() {
             return;

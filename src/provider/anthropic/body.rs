@@ -24,6 +24,10 @@ pub struct Model {
     pub max_output_tokens: u64,
     /// Tokens that the model may think with.
     pub thinking_budget: Option<u64>,
+    /// False for a model that refuses a request that forces one tool: it is left to choose.
+    pub takes_forced_tools: bool,
+    /// False for a model that refuses a temperature.
+    pub takes_temperature: bool,
 }
 
 /// The body of one request.
@@ -44,7 +48,7 @@ pub fn build(model: &Model, request: &Request) -> Value {
     }
     if !request.tools.is_empty() {
         body.insert("tools".to_owned(), request.tools.iter().map(tool).collect());
-        body.insert("tool_choice".to_owned(), tool_choice(&request.tool_choice));
+        body.insert("tool_choice".to_owned(), tool_choice(model, &request.tool_choice));
     }
     body.insert("messages".to_owned(), messages(&turns));
     match (thinking, request.temperature) {
@@ -53,10 +57,10 @@ pub fn build(model: &Model, request: &Request) -> Value {
             let thinking = json!({ "type": "enabled", "budget_tokens": budget });
             body.insert("thinking".to_owned(), thinking);
         }
-        (None, Some(temperature)) => {
+        (None, Some(temperature)) if model.takes_temperature => {
             body.insert("temperature".to_owned(), temperature.clamp(0.0, 1.0).into());
         }
-        (None, None) => {}
+        (None, Some(_) | None) => {}
     }
     body.insert("stream".to_owned(), true.into());
     marks::place(&mut body);
@@ -191,10 +195,11 @@ fn tool(schema: &ToolSchema) -> Value {
     })
 }
 
-fn tool_choice(choice: &ToolChoice) -> Value {
+fn tool_choice(model: &Model, choice: &ToolChoice) -> Value {
     match choice {
         ToolChoice::Auto => json!({ "type": "auto" }),
         ToolChoice::None => json!({ "type": "none" }),
+        ToolChoice::Named(_) if !model.takes_forced_tools => json!({ "type": "auto" }),
         ToolChoice::Named(name) => json!({ "type": "tool", "name": name }),
     }
 }

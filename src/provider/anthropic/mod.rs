@@ -38,7 +38,7 @@ const VERSION: &str = "2023-06-01";
 const MAX_PAUSES: u32 = 4;
 
 /// What is needed to reach a model.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct Config {
     /// The address below which `/v1/messages` lies. A `/v1` at its end is not doubled.
     pub base_url: String,
@@ -55,6 +55,10 @@ pub struct Config {
     /// Tokens that the model may think with, for models that take such a budget. It is asked for
     /// only in requests where it is at least 1,024 and below their output limit.
     pub thinking_budget: Option<u64>,
+    /// Whether the model takes a request that forces one tool; it does if absent.
+    pub forced_tools: Option<bool>,
+    /// Whether the model takes a temperature; it does if absent.
+    pub temperature: Option<bool>,
     /// More headers for each request; they win over this wire's own.
     pub headers: Vec<(String, SecretString)>,
     /// How the server is reached.
@@ -101,8 +105,14 @@ impl Anthropic {
         let network = config.network;
         let client = LazyClient::new(endpoint).over(network.clone()).hiding(secrets.clone());
         let list = Arc::new(LazyClient::new(models).over(network).hiding(secrets));
-        let thinking_budget = config.thinking_budget;
-        let model = Model { provider: NAME, name, max_output_tokens, thinking_budget };
+        let model = Model {
+            provider: NAME,
+            name,
+            max_output_tokens,
+            thinking_budget: config.thinking_budget,
+            takes_forced_tools: config.forced_tools.unwrap_or(true),
+            takes_temperature: config.temperature.unwrap_or(true),
+        };
         Ok(Self { identity, wire: Arc::new(Wire { client, headers, model }), list })
     }
 }

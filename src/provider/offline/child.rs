@@ -1,22 +1,14 @@
 //! The child's side: one task, a few looks, one report in JSON. Everything it cites was in a result.
 
-use std::fmt::Write;
-
 use serde_json::{Map, Value, json};
 
 use crate::domain::message::Message;
 use crate::provider::Request;
 
-use super::findings;
-use super::frameworks::{self, Found};
+use super::answers::{self, place};
 use super::observed::{Line, Observed};
 use super::question::{Language, Question};
 use super::{Call, Reply, may_call, parent, plan};
-
-/// Places that a report cites at most.
-const MAX_EVIDENCE: usize = 6;
-/// Characters of a line that are quoted.
-const QUOTE_CHARS: usize = 140;
 
 /// What the child says to `request`.
 pub fn reply(request: &Request) -> Reply {
@@ -60,11 +52,7 @@ fn announcement(calls: &[Call], language: Language) -> String {
 }
 
 fn report(question: &Question, observed: &Observed, steps: bool) -> String {
-    let answer = if question.is_about_test_frameworks() {
-        about_frameworks(question, observed)
-    } else {
-        about_words(question, observed)
-    };
+    let answer = answers::answer(question, observed);
     let mut report = Map::new();
     report.insert("summary".to_owned(), answer.summary.into());
     if steps {
@@ -82,95 +70,6 @@ fn report(question: &Question, observed: &Observed, steps: bool) -> String {
     report.insert("evidence".to_owned(), evidence.collect());
     report.insert("warnings".to_owned(), warnings(observed, question.language).into());
     Value::Object(report).to_string()
-}
-
-/// What the child has to say, with the lines that it is based on; no line stands for the listing.
-struct Answer {
-    summary: String,
-    evidence: Vec<(Option<Line>, String)>,
-}
-
-fn about_frameworks(question: &Question, observed: &Observed) -> Answer {
-    let found = frameworks::found(observed);
-    let language = question.language;
-    let Some((main, others)) = found.split_first() else {
-        let Answer { summary, evidence } = about_words(question, observed);
-        let nothing = language
-            .pick("No mark of a known test framework was found.", "没有找到已知测试框架的痕迹。");
-        return Answer { summary: format!("{nothing} {summary}"), evidence };
-    };
-    let (at, says) = (place(&main.line), quote(&main.line.text));
-    let (name, of) = (main.framework.name, main.framework.language);
-    let mut summary = match language {
-        Language::English => format!("{of} tests use {name}: {at} says `{says}`."),
-        Language::Chinese => format!("{of} 测试使用 {name}：{at} 写着 `{says}`。"),
-    };
-    let others = &others[..others.len().min(MAX_EVIDENCE - 1)];
-    if !others.is_empty() {
-        let named = |found: &Found| format!("{} ({})", found.framework.name, place(&found.line));
-        let list: Vec<String> = others.iter().map(named).collect();
-        let list = list.join(language.pick(", ", "、"));
-        let _ = match language {
-            Language::English => write!(summary, " Also seen: {list}."),
-            Language::Chinese => write!(summary, "另外还看到：{list}。"),
-        };
-    }
-    let evidence = [main].into_iter().chain(others).map(|found| {
-        let reason = format!("{}: `{}`", found.framework.name, quote(&found.line.text));
-        (Some(found.line.clone()), reason)
-    });
-    Answer { summary, evidence: evidence.collect() }
-}
-
-fn about_words(question: &Question, observed: &Observed) -> Answer {
-    let lines = findings::best(question, observed, MAX_EVIDENCE);
-    let Some(first) = lines.first() else { return nothing_found(question, observed) };
-    let (at, says) = (place(first), quote(&first.text));
-    let mut summary = match question.language {
-        Language::English => format!("The words of the question lead to {at}: `{says}`."),
-        Language::Chinese => format!("按问题里的词找到 {at}：`{says}`。"),
-    };
-    if lines.len() > 1 {
-        let others: Vec<String> = lines[1..].iter().map(place).collect();
-        let _ = match question.language {
-            Language::English => write!(summary, " Next best: {}.", others.join(", ")),
-            Language::Chinese => write!(summary, "其次：{}。", others.join("、")),
-        };
-    }
-    let evidence = lines.into_iter().map(|line| {
-        let reason = format!("`{}`", quote(&line.text));
-        (Some(line), reason)
-    });
-    Answer { summary, evidence: evidence.collect() }
-}
-
-fn nothing_found(question: &Question, observed: &Observed) -> Answer {
-    let language = question.language;
-    let listing = observed
-        .listed
-        .then(|| (None, language.pick("the listing of the folder", "目录列表").to_owned()));
-    if observed.listed && observed.is_empty() {
-        let summary = language.pick(
-            "The folder holds no files that can be read here, so nothing answers the question.",
-            "这个目录里没有可读的文件，所以找不到答案。",
-        );
-        return Answer { summary: summary.to_owned(), evidence: listing.into_iter().collect() };
-    }
-    let first = observed.lines.iter().find(|line| !line.text.trim().is_empty());
-    let shown: Vec<&str> = observed.files().take(8).collect();
-    let shown = shown.join(", ");
-    let mut summary = match language {
-        Language::English => "No line that was shown holds the words of the question.".to_owned(),
-        Language::Chinese => "看到的内容里没有一行包含问题中的词。".to_owned(),
-    };
-    if !shown.is_empty() {
-        let _ = match language {
-            Language::English => write!(summary, " The folder holds, among others: {shown}."),
-            Language::Chinese => write!(summary, "目录里有：{shown}。"),
-        };
-    }
-    let first = first.map(|line| (Some(line.clone()), format!("`{}`", quote(&line.text))));
-    Answer { summary, evidence: first.into_iter().chain(listing).collect() }
 }
 
 fn steps_of(evidence: &[(Option<Line>, String)], language: Language) -> Value {
@@ -206,16 +105,4 @@ fn warnings(observed: &Observed, language: Language) -> Vec<Value> {
     ];
     warnings.extend(observed.troubles.iter().take(3).cloned());
     warnings.into_iter().map(Value::String).collect()
-}
-
-fn place(line: &Line) -> String {
-    format!("{}:{}", line.path, line.number)
-}
-
-fn quote(text: &str) -> String {
-    let text = text.trim().replace('`', "'");
-    match text.char_indices().nth(QUOTE_CHARS) {
-        Some((end, _)) => format!("{}…", &text[..end]),
-        None => text,
-    }
 }

@@ -3,10 +3,13 @@
 //! lines that fit. It sees what any model sees, the request, and never the disk.
 //!
 //! In reading order: `question` (what is asked), `observed` (what the results
-//! showed), `plan` (what to look at next), `frameworks` and `findings` (what it means), `child` and
-//! `parent` (what is said).
+//! showed), `plan` (what to look at next), `frameworks`, `builds`, `declared` and `findings` (what
+//! it means), `answers`, `child` and `parent` (what is said).
 
+mod answers;
+mod builds;
 mod child;
+mod declared;
 mod findings;
 mod framework_table;
 mod frameworks;

@@ -30,6 +30,8 @@ pub struct Observed {
     pub read: Vec<String>,
     /// True if a listing worked.
     pub listed: bool,
+    /// True if a search worked.
+    pub searched: bool,
     /// What went wrong, one short line each.
     pub troubles: Vec<String>,
     /// Calls made: tool and arguments.
@@ -89,7 +91,10 @@ impl Observed {
                 let known: HashSet<String> = self.entries.iter().cloned().collect();
                 self.entries.extend(entries(&result.output).filter(|path| !known.contains(path)));
             }
-            "search" => self.lines.extend(result.output.lines().filter_map(hit)),
+            "search" => {
+                self.searched = true;
+                self.lines.extend(result.output.lines().filter_map(hit));
+            }
             "read_file" => {
                 self.read.push(path.to_owned());
                 self.lines.extend(result.output.lines().filter_map(|text| numbered(path, text)));

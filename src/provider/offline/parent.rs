@@ -19,6 +19,17 @@ const DESCRIPTION_CHARS: usize = 40;
 /// Places that an answer lists at most.
 const MAX_PLACES: usize = 8;
 
+/// What the first answer of a conversation ends with, in English and Chinese.
+const HOW_TO_GET_A_MODEL: [&str; 2] = [
+    "\n\n(offline: no language model is attached, so this was found by matching words. To add one, \
+     set ANTHROPIC_API_KEY or OPENAI_API_KEY, or run Ollama, and start again.)",
+    "\n\n（离线：没有接入语言模型，以上只是按词匹配找到的。要接入模型，请设置 ANTHROPIC_API_KEY \
+     或 OPENAI_API_KEY，或运行 Ollama，然后重新启动。）",
+];
+/// What the later ones end with.
+const FOUND_BY_WORDS: [&str; 2] =
+    ["\n\n(offline: found by matching words)", "\n\n（离线：按词匹配找到）"];
+
 const MARK: [&str; 2] = ["Question: ", "问题："];
 const HOW: [&str; 2] = ["How to look: ", "查找方式："];
 
@@ -27,8 +38,10 @@ pub fn reply(request: &Request) -> Reply {
     let pending = Pending::new(&request.messages);
     let asked = asked(pending.question);
     let language = Language::of(asked.text);
-    if may_call(request, "task") && (pending.results.is_empty() || pending.is_fresh) {
-        return delegation(&asked, language);
+    if may_call(request, "task") && pending.results.is_empty() {
+        let mut delegation = delegation(&asked, language);
+        delegation.text.insert_str(0, &pending.told_before(language));
+        return delegation;
     }
     let mut answer = String::new();
     for result in &pending.results {
@@ -41,7 +54,7 @@ pub fn reply(request: &Request) -> Reply {
         );
         answer.push_str(text);
     }
-    answer.push_str(how_to_get_a_model(language));
+    answer.push_str(how_it_was_found(&request.messages, language));
     Reply::last(answer)
 }
 
@@ -55,34 +68,55 @@ pub fn question_of_task(prompt: &str) -> &str {
 }
 
 /// What the parent still has to answer.
+#[derive(Default)]
 struct Pending<'a> {
+    /// The newest words of a person.
     question: &'a str,
+    /// What came back for them.
     results: Vec<&'a ToolResult>,
-    /// True if the question came after the last result.
-    is_fresh: bool,
+    /// What came back for words that the newest ones followed before there was an answer.
+    before: Vec<&'a ToolResult>,
 }
 
 impl<'a> Pending<'a> {
     fn new(messages: &'a [Arc<Message>]) -> Self {
-        let mut pending = Self { question: "", results: Vec::new(), is_fresh: false };
+        let mut pending = Self::default();
         for message in messages {
             match &**message {
+                Message::User { text } if is_of_the_runtime(text) => {}
                 Message::User { text } => {
                     pending.question = text;
-                    pending.is_fresh = true;
+                    pending.before = std::mem::take(&mut pending.results);
                 }
-                Message::Results { results } => {
-                    pending.results.extend(results);
-                    pending.is_fresh = false;
+                Message::Results { results } => pending.results.extend(results),
+                Message::Assistant(answer) => {
+                    pending.before.clear();
+                    if answer.tool_calls().next().is_none() {
+                        pending.results.clear();
+                    }
                 }
-                Message::Assistant(answer) if answer.tool_calls().next().is_none() => {
-                    pending.results.clear();
-                }
-                Message::Assistant(_) => {}
             }
         }
         pending
     }
+
+    /// The answer to the words before, if it came while a person went on typing. What was stopped
+    /// or failed is no answer.
+    fn told_before(&self, language: Language) -> String {
+        let mut told = String::new();
+        for result in self.before.iter().filter(|result| result.ok) {
+            tell(&mut told, result, language);
+        }
+        if !told.is_empty() {
+            told.push_str("\n\n");
+        }
+        told
+    }
+}
+
+/// True for messages in a person's place that the runtime wrote: they ask nothing.
+fn is_of_the_runtime(text: &str) -> bool {
+    text.starts_with("[runtime]")
 }
 
 /// What a person typed, with the role that they chose.
@@ -264,13 +298,15 @@ fn text_at<'a>(value: &'a Value, key: &str) -> Option<&'a str> {
     value.get(key).and_then(Value::as_str)
 }
 
-fn how_to_get_a_model(language: Language) -> &'static str {
-    language.pick(
-        "\n\n(offline: no language model is attached, so this was found by matching words. To add \
-         one, set OPENAI_API_KEY and OFFSHOOT_MODEL, or use a local server such as Ollama: \
-         --provider openai --base-url http://localhost:11434/v1 --model NAME; then start again.)",
-        "\n\n（离线：没有接入语言模型，以上只是按词匹配找到的。要接入模型，请设置 OPENAI_API_KEY 和 \
-         OFFSHOOT_MODEL，或使用本地服务（例如 Ollama）：--provider openai --base-url \
-         http://localhost:11434/v1 --model 名称；然后重新启动。）",
-    )
+/// What an answer ends with: how it was found, and once in a conversation how to get a model.
+fn how_it_was_found(messages: &[Arc<Message>], language: Language) -> &'static str {
+    let is_told = messages.iter().any(|message| match &**message {
+        Message::Assistant(answer) => {
+            let text = answer.text();
+            HOW_TO_GET_A_MODEL.iter().any(|words| text.contains(words.trim_start()))
+        }
+        Message::User { .. } | Message::Results { .. } => false,
+    });
+    let [english, chinese] = if is_told { FOUND_BY_WORDS } else { HOW_TO_GET_A_MODEL };
+    language.pick(english, chinese)
 }

@@ -5,11 +5,11 @@
 use serde_json::{Value, json};
 
 use super::Call;
-use super::findings::{best, is_manifest, is_noise};
+use super::findings::{best, holds, is_noise};
 use super::frameworks;
 use super::observed::Observed;
 use super::question::Question;
-use super::topics::{CI_FILES, MANIFESTS, Topic};
+use super::topics::{CI_FILES, MANIFESTS, Topic, is_manifest};
 
 /// Calls of one task at most.
 const MAX_CALLS: usize = 8;
@@ -18,7 +18,7 @@ const MIN_CALLS: usize = 3;
 const STAGES: usize = 4;
 
 /// Lines of a file that are read from its beginning, and around a hit.
-const WHOLE_LINES: u64 = 300;
+pub const WHOLE_LINES: u64 = 300;
 const AROUND_LINES: u64 = 40;
 const BEFORE_LINES: u64 = 8;
 
@@ -83,10 +83,14 @@ fn pattern(question: &Question, observed: &Observed) -> String {
     }
     let matters = question.topics.iter().flat_map(|topic| topic.patterns);
     let matters = matters.map(|pattern| (*pattern).to_owned());
-    let words = question.keywords.iter().map(|word| {
+    let words = question.telling.iter().map(|word| {
         let escaped = frameworks::escape(word);
         // Short words are found inside too many others.
-        if word.is_ascii() && word.len() < 4 { format!("\\b{escaped}") } else { escaped }
+        match word.len() {
+            0..=2 if word.is_ascii() => format!("(?:\\b|_){escaped}(?:\\b|_)"),
+            3 if word.is_ascii() => format!("(?:\\b|_){escaped}"),
+            _ => escaped,
+        }
     });
     let mut parts: Vec<String> = Vec::new();
     for part in words.chain(matters) {
@@ -112,10 +116,7 @@ fn likely_files(question: &Question, observed: &Observed) -> Vec<String> {
         }
     };
     add(settling(question, &unread));
-    let named = |path: &&str| {
-        let path = path.to_lowercase();
-        question.keywords.iter().any(|word| word.len() > 2 && path.contains(word.as_str()))
-    };
+    let named = |path: &&str| question.telling.iter().any(|word| holds(path, word));
     let mut by_name: Vec<&str> = unread.iter().copied().filter(named).collect();
     by_name.sort_by_key(|path| path.matches('/').count());
     add(by_name);

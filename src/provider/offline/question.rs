@@ -1,8 +1,8 @@
 //! What is asked: the words of a question that are worth searching for, in which language, and
 //! which well-known matters it touches. It knows no files.
 
-use super::table::{CHINESE, CHINESE_FILLERS, STOP_WORDS};
-use super::topics::{TOPICS, Topic};
+use super::table::{CHINESE, CHINESE_FILLERS, COMPANIONS, STOP_WORDS};
+use super::topics::{Kind, TOPICS, Topic};
 
 /// Characters of a question that are kept: what a person typed, not what was pasted.
 const MAX_QUESTION_CHARS: usize = 2_000;
@@ -41,25 +41,67 @@ pub struct Question {
     pub language: Language,
     /// Lower-case stems, the first the first asked for.
     pub keywords: Vec<String>,
+    /// Those of them that an answer must have: of a question about well-known matters only the
+    /// words for these.
+    pub telling: Vec<String>,
     /// The matters that its words touch.
     pub topics: Vec<&'static Topic>,
+    /// True if it asks about these matters and nothing else.
+    pub is_of_topics: bool,
+    words: Vec<Word>,
+}
+
+/// A word worth searching for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Word {
+    stem: String,
+    said: String,
 }
 
 impl Question {
     /// Takes a question apart.
     pub fn new(text: &str) -> Self {
         let text: String = text.chars().take(MAX_QUESTION_CHARS).collect();
-        let mut keywords = Vec::new();
-        for word in words(&text) {
-            if !keywords.contains(&word) && keywords.len() < MAX_KEYWORDS {
-                keywords.push(word);
+        let mut words: Vec<Word> = Vec::new();
+        for word in words_of(&text) {
+            if words.len() < MAX_KEYWORDS && words.iter().all(|other| other.stem != word.stem) {
+                words.push(word);
             }
         }
-        // A question without any telling word is about the project as such.
-        let as_such = keywords.is_empty().then(|| "about".to_owned());
-        let touching: Vec<String> = keywords.iter().cloned().chain(as_such).collect();
-        let topics = TOPICS.iter().filter(|topic| topic.is_touched_by(&touching)).collect();
-        Self { language: Language::of(&text), keywords, topics }
+        let keywords: Vec<String> = words.iter().map(|word| word.stem.clone()).collect();
+        let mut topics = topics_of(&keywords);
+        let is_of_topics = !topics.is_empty()
+            && keywords.iter().all(|word| belongs(word, &topics) || is_companion(word));
+        if topics.len() > 1 {
+            topics.retain(|topic| topic.kind != Kind::Configuration);
+        }
+        words.retain(|word| !is_of_topics || belongs(&word.stem, &topics));
+        let telling = words.iter().map(|word| word.stem.clone()).collect();
+        Self { language: Language::of(&text), keywords, telling, topics, is_of_topics, words }
+    }
+
+    /// The telling words as they were written.
+    pub fn said(&self) -> Vec<&str> {
+        let mut said: Vec<&str> = Vec::new();
+        for word in &self.words {
+            if !said.contains(&word.said.as_str()) {
+                said.push(&word.said);
+            }
+        }
+        said
+    }
+
+    /// What is searched for because `said` was written.
+    pub fn stems_of<'a>(&'a self, said: &'a str) -> impl Iterator<Item = &'a str> {
+        self.words.iter().filter(move |word| word.said == said).map(|word| word.stem.as_str())
+    }
+
+    /// What it asks about one of its matters.
+    pub fn about(&self, topic: &'static Topic) -> Self {
+        let mut part = self.clone();
+        part.telling.retain(|word| belongs(word, &[topic]));
+        part.topics = vec![topic];
+        part
     }
 
     /// True if it asks what the project is tested with, rather than about one certain test.
@@ -86,8 +128,28 @@ impl Question {
     }
 }
 
+fn topics_of(keywords: &[String]) -> Vec<&'static Topic> {
+    // A question without any telling word is about the project as such.
+    let as_such = keywords.is_empty().then(|| "about".to_owned());
+    let touching: Vec<String> = keywords.iter().cloned().chain(as_such).collect();
+    TOPICS.iter().filter(|topic| topic.is_touched_by(&touching)).collect()
+}
+
+/// True if a word, or what it means in English, is one of these topics'.
+fn belongs(word: &str, topics: &[&Topic]) -> bool {
+    let has = |word: &str| topics.iter().any(|topic| topic.stems.contains(&word));
+    let known = CHINESE.iter().find(|(chinese, _)| *chinese == word);
+    has(word) || known.is_some_and(|(_, english)| english.iter().any(|word| has(word)))
+}
+
+fn is_companion(word: &str) -> bool {
+    let known = CHINESE.iter().find(|(chinese, _)| *chinese == word);
+    let is = |word: &str| COMPANIONS.contains(&word);
+    is(word) || known.is_some_and(|(_, english)| english.iter().all(|word| is(word)))
+}
+
 /// The words worth searching for, in the order they were asked.
-fn words(text: &str) -> Vec<String> {
+fn words_of(text: &str) -> Vec<Word> {
     let lower = text.to_lowercase();
     let mut words = Vec::new();
     for run in lower.split(|c: char| !(c.is_alphanumeric() || c == '_')) {
@@ -100,7 +162,7 @@ fn words(text: &str) -> Vec<String> {
             if han {
                 words.extend(chinese_words(part));
             } else if part.chars().count() > 1 && !STOP_WORDS.contains(&part) {
-                words.push(stem(part).to_owned());
+                words.push(Word { stem: stem(part).to_owned(), said: part.to_owned() });
             }
             rest = after;
         }
@@ -109,13 +171,14 @@ fn words(text: &str) -> Vec<String> {
 }
 
 /// The English words for the known Chinese ones in `run`, and what is left of it as it is.
-fn chinese_words(run: &str) -> Vec<String> {
-    let mut words: Vec<(usize, String)> = Vec::new();
+fn chinese_words(run: &str) -> Vec<Word> {
+    let mut words: Vec<(usize, Word)> = Vec::new();
+    let word = |stem: &str, said: &str| Word { stem: stem.to_owned(), said: said.to_owned() };
     let mut left = run.to_owned();
     for (chinese, english) in CHINESE {
         while let Some(at) = left.find(chinese) {
-            words.extend(english.iter().map(|word| (at, (*word).to_owned())));
-            words.push((at, (*chinese).to_owned()));
+            words.extend(english.iter().map(|stem| (at, word(stem, chinese))));
+            words.push((at, word(chinese, chinese)));
             // Blanks of the same length keep the positions of the others.
             left.replace_range(at..at + chinese.len(), &" ".repeat(chinese.len()));
         }
@@ -124,7 +187,7 @@ fn chinese_words(run: &str) -> Vec<String> {
         left = left.replace(filler, &" ".repeat(filler.len()));
     }
     for part in left.split(' ').filter(|part| part.chars().count() > 1) {
-        words.push((left.find(part).unwrap_or(usize::MAX), part.to_owned()));
+        words.push((left.find(part).unwrap_or(usize::MAX), word(part, part)));
     }
     words.sort_by_key(|(at, _)| *at);
     words.into_iter().map(|(_, word)| word).collect()

@@ -14,6 +14,9 @@ use crate::domain::ids::{RunId, TaskId};
 use crate::domain::message::{AssistantMessage, Block, Message, ToolResult, ToolSchema};
 use crate::provider::ProviderError;
 
+#[path = "sample_tests.rs"]
+mod samples;
+
 /// A folder that exists only here, with the three tools over it and a record of what they showed.
 struct Project {
     files: Vec<(&'static str, &'static str)>,
@@ -338,7 +341,7 @@ async fn a_chinese_question_in_an_english_tree_falls_back_to_what_every_project_
     let read = work.turns.iter().flatten().filter(|call| call.name == "read_file");
     let read: Vec<&str> = read.map(|call| call.arguments["path"].as_str().unwrap()).collect();
     assert!(read.contains(&"README.md") && read.contains(&"Cargo.toml"), "{read:?}");
-    assert!(work.summary().contains("没有一行"), "{}", work.summary());
+    assert!(work.summary().contains("没有与`量子纠缠`匹配"), "{}", work.summary());
     assert_evidence_was_shown(&project, &work.report);
 }
 
@@ -471,6 +474,71 @@ async fn a_parent_says_how_an_unfinished_child_ended_and_still_answers() {
     let results = vec![ToolResult { call, name, ok: false, output }];
     messages.push(Message::Results { results });
     assert!(ask(request(0, &["task"], &messages)).await.text().contains("not run: cancelled"));
+}
+
+/// Asks and lets a child report.
+async fn asked_and_reported(messages: &mut Vec<Message>, question: &str, report: &Value) {
+    messages.push(user(question));
+    messages.push(Message::Assistant(ask(request(0, &["task"], messages)).await));
+    messages.push(reported(report));
+}
+
+#[tokio::test]
+async fn an_answer_is_made_of_what_came_after_the_newest_words_of_a_person() {
+    let mut messages = Vec::new();
+    let stopped = json!({"status": "cancelled", "by": "user", "summary": "old lead"});
+    asked_and_reported(&mut messages, "Which test framework?", &stopped).await;
+    let Some(Message::Results { results }) = messages.last_mut() else { panic!("no results") };
+    results[0].ok = false;
+    let license = json!({"status": "completed", "summary": "MIT"});
+    asked_and_reported(&mut messages, "Which license?", &license).await;
+    messages.push(user("[runtime] The budget of this run is nearly used up. Answer now."));
+    let last = ask(Request { tool_choice: ToolChoice::None, ..request(0, &["task"], &messages) });
+    let text = last.await.text();
+    assert!(text.starts_with("MIT"), "{text}");
+    assert!(!messages_text(&messages).contains("old lead") && !text.contains("old lead"), "{text}");
+}
+
+/// What the assistant said so far.
+fn messages_text(messages: &[Message]) -> String {
+    let said = messages.iter().filter_map(|message| match message {
+        Message::Assistant(answer) => Some(answer.text()),
+        Message::User { .. } | Message::Results { .. } => None,
+    });
+    said.collect::<Vec<_>>().join("\n")
+}
+
+#[tokio::test]
+async fn words_typed_while_a_child_works_do_not_lose_its_answer() {
+    let mut messages = Vec::new();
+    let framework = json!({"status": "completed", "summary": "pytest is it"});
+    asked_and_reported(&mut messages, "Which test framework?", &framework).await;
+    messages.push(user("And the license?"));
+    let next = ask(request(0, &["task"], &messages)).await;
+    let call = next.tool_calls().next().unwrap();
+    assert!(call.arguments["task"].as_str().unwrap().contains("And the license?"));
+    assert!(next.text().starts_with("pytest is it\n\nI'll delegate"), "{}", next.text());
+    messages.push(Message::Assistant(next));
+    messages.push(reported(&json!({"status": "completed", "summary": "MIT"})));
+    let last = ask(request(0, &["task"], &messages)).await.text();
+    assert!(last.starts_with("MIT") && !last.contains("pytest"), "{last}");
+}
+
+#[tokio::test]
+async fn how_to_get_a_model_is_told_once_in_a_conversation() {
+    let mut messages = Vec::new();
+    let report = json!({"status": "completed", "summary": "x"});
+    for (question, end) in [
+        ("Which license?", "or run Ollama, and start again.)"),
+        ("Which version?", "\n\n(offline: found by matching words)"),
+        ("什么版本？", "\n\n（离线：按词匹配找到）"),
+    ] {
+        asked_and_reported(&mut messages, question, &report).await;
+        let answer = ask(request(0, &["task"], &messages)).await;
+        assert!(answer.text().ends_with(end), "{}", answer.text());
+        messages.push(Message::Assistant(answer));
+    }
+    assert!(messages_text(&messages).contains("ANTHROPIC_API_KEY or OPENAI_API_KEY"));
 }
 
 #[tokio::test]

@@ -104,6 +104,8 @@ struct Wire {
     /// Who answers, once the server told of the model.
     learned: OnceLock<Identity>,
     facts: OnceCell<Facts>,
+    /// What the settings say that the model charges.
+    stated_prices: Option<Prices>,
     num_ctx_cap: u64,
     think: bool,
 }
@@ -138,6 +140,7 @@ impl Ollama {
             assumed,
             learned: OnceLock::new(),
             facts: OnceCell::new(),
+            stated_prices: config.prices,
             num_ctx_cap: config.num_ctx_cap,
             think: config.think,
         };
@@ -255,7 +258,10 @@ impl Wire {
             let facts = asked.map_err(|error| self.with_hint(error))?;
             let mut identity = self.assumed.clone();
             identity.context_window = Some(self.num_ctx(&facts));
-            identity.local &= !facts.remote;
+            if facts.remote {
+                identity.local = false;
+                identity.prices = self.stated_prices;
+            }
             // Fails only if it was learned already.
             let _ = self.learned.set(identity);
             Ok(facts)

@@ -205,9 +205,8 @@ impl Answer {
 
     fn take_choice(&mut self, choice: &Value, chunks: &mut Vec<Chunk>) {
         let whole = choice.get("message").filter(|_| !self.said_something);
-        match choice.get("delta").filter(|delta| delta.is_object()).or(whole) {
-            Some(delta) => self.take_delta(delta, chunks),
-            None => {}
+        if let Some(delta) = choice.get("delta").filter(|delta| delta.is_object()).or(whole) {
+            self.take_delta(delta, chunks);
         }
         let finish = choice.get("finish_reason").and_then(Value::as_str);
         if let Some(reason) = finish.filter(|reason| !reason.is_empty()) {
@@ -274,13 +273,11 @@ impl Decoder for Answer {
             self.events -= 1;
             return self.finish(true);
         }
-        match serde_json::from_str::<Value>(data) {
-            Ok(event) => self.take_event(&event),
-            Err(_) => {
-                let excerpt = http::one_line(data, 80);
-                self.fail(format!("an event is no JSON: \"{excerpt}\""))
-            }
-        }
+        let Ok(event) = serde_json::from_str::<Value>(data) else {
+            let excerpt = http::one_line(data, 80);
+            return self.fail(format!("an event is no JSON: \"{excerpt}\""));
+        };
+        self.take_event(&event)
     }
 
     fn end(&mut self) -> Step {

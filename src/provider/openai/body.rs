@@ -102,7 +102,9 @@ fn told<'a>(profile: &Profile, asked: &'a Asked<'_>) -> impl Iterator<Item = Val
 
 fn assistant(back: ReasoningBack, pieces: &[Piece<'_>]) -> Value {
     let mut said = Said::default();
-    pieces.iter().for_each(|piece| said.take(piece));
+    for piece in pieces {
+        said.take(piece);
+    }
     let Said { mut text, reasoning, details, calls, .. } = said;
     if back == ReasoningBack::Tags && !reasoning.is_empty() {
         text = format!("<think>{reasoning}</think>\n\n{text}");

@@ -80,8 +80,8 @@ mod tests {
         details.take(&[text(" need"), json!("strange"), json!(null)]);
         details.take(&[json!({"type": "reasoning.text", "index": 0, "signature": "sig"})]);
         let sealed = json!({"type": "reasoning.encrypted", "data": "AA", "id": "t", "index": 0});
-        details.take(&[sealed.clone()]);
-        details.take(&[sealed.clone()]);
+        details.take(std::slice::from_ref(&sealed));
+        details.take(std::slice::from_ref(&sealed));
         let expected = json!([
             {"type": "reasoning.text", "text": "We need", "index": 0, "signature": "sig"},
             sealed,

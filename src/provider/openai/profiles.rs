@@ -8,6 +8,7 @@
 use std::net::IpAddr;
 
 /// One dialect of chat completions.
+#[expect(clippy::struct_excessive_bools, reason = "a row of a table of independent facts")]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Profile {
     /// Its name, for the setting that overrides the choice by host.

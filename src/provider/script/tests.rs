@@ -148,6 +148,15 @@ async fn an_error_is_a_status_of_the_host_script() {
 }
 
 #[tokio::test]
+async fn an_error_without_words_ends_in_no_colon() {
+    for error in [json!({"status": 500}), json!({"status": 500, "message": " "})] {
+        let script = script(&json!({"turns": [{"error": error}]}));
+        let Err(error) = ask(&script, parent("go")).await else { panic!("it answered") };
+        assert_eq!(error.to_string(), "script answered 500");
+    }
+}
+
+#[tokio::test]
 async fn usage_that_is_not_written_is_estimated_and_marked_and_within_max_tokens() {
     let script = script(&json!({
         "turns": [{"text_repeat": {"s": "子x ", "n": 20_000}, "stop": "max_tokens"}]
