@@ -32,6 +32,7 @@ pub enum Line {
 
 impl Line {
     /// The line this many rows further down in the same section.
+    #[must_use]
     pub fn plus(self, rows: usize) -> Self {
         match self {
             Self::Call(first) => Self::Call(first + rows),
@@ -82,11 +83,11 @@ pub struct Shown {
     pub report: usize,
 }
 
-/// Rows for each live child in a pane of this height, where so many are live and so many others
+/// Rows for each child that runs in a pane of this height, where so many run and so many others
 /// are listed: those get a little of it too.
-pub fn room(height: usize, live: usize, others: usize) -> usize {
+pub fn room(height: usize, running: usize, others: usize) -> usize {
     let free = height - others.min(height / 5);
-    (free / live.max(1)).max(LEAST).min(height)
+    (free / running.max(1)).max(LEAST).min(height)
 }
 
 /// A child's kinds of lines in order, and how many there are of each.
@@ -148,6 +149,8 @@ struct LineCounts {
 
 fn counts(node: &Node, room: usize, report: usize) -> LineCounts {
     let live = usize::from(node.is_live());
+    // What waits says all there is to say in its header.
+    let runs = usize::from(node.is_live() && !node.is_queued());
     let has_run = usize::from(node.run.is_some());
     let most_notices = if node.never_ran() {
         REPORT
@@ -163,10 +166,10 @@ fn counts(node: &Node, room: usize, report: usize) -> LineCounts {
         _ => 3,
     };
     // What never ran has a report that repeats what was said about it.
-    let reports =
-        usize::from(node.report.is_some() && !(node.never_ran() && !node.notices.is_empty()));
+    let repeats = node.never_ran() && !node.notices.is_empty();
+    let reports = usize::from(node.report.is_some() && !repeats);
     LineCounts {
-        state: live,
+        state: runs,
         runaway: usize::from(node.runaway().is_some()),
         gauge: has_run * usize::from(room >= 6),
         gets: has_run * usize::from(room >= 10),

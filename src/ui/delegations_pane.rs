@@ -63,7 +63,7 @@ pub struct Selected {
 /// What of the list is in view.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 enum Place {
-    /// The newest live child, or the newest of all.
+    /// The newest child that runs or waits, or the newest of all.
     #[default]
     Live,
     /// The end, wherever that is by now.
@@ -380,8 +380,8 @@ impl DelegationsPane {
         if !node.is_live() {
             return self.height;
         }
-        let live = tree.live_count();
-        child_lines::room(self.height, live, tree.nodes().len() - live)
+        let running = tree.counts().running;
+        child_lines::room(self.height, running, tree.nodes().len() - running)
     }
 
     /// The first call to show: the newest ones stay in view while the pane follows them, and what

@@ -4,6 +4,7 @@
 use std::collections::VecDeque;
 use std::time::Duration;
 
+use crate::domain::command::BudgetChoice;
 use crate::domain::event::Timestamp;
 use crate::story::Story;
 
@@ -14,6 +15,7 @@ use super::lang::Lang;
 use super::layout::{Areas, Choices, Focus};
 use super::overlay::Overlay;
 use super::paint::{Palette, Tone};
+use super::view::detail::LedgerFacts;
 
 /// What the header shows and no event tells.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -100,6 +102,8 @@ pub struct Screen {
     pub flash: Option<Flash>,
     /// What the user sent and the history does not have yet, oldest first.
     pub pending: VecDeque<String>,
+    /// The budget that was set and that no answer has got yet.
+    pub next_budget: Option<BudgetChoice>,
     /// True once the session was asked to end.
     pub leaving: bool,
 }
@@ -114,7 +118,7 @@ impl Screen {
             answers: if header.language_model { Answers::Model } else { Answers::Search },
             header,
             focus: Focus::Composer,
-            composer: Composer::default(),
+            composer: Composer::new(lang),
             conversation: ConversationPane::default(),
             delegations: DelegationsPane::default(),
             overlay: None,
@@ -124,6 +128,7 @@ impl Screen {
             interrupted: None,
             flash: None,
             pending: VecDeque::new(),
+            next_budget: None,
             leaving: false,
         }
     }
@@ -150,7 +155,8 @@ impl Screen {
         self.conversation.arrange(story, &self.pending, intro, areas.conversation);
         self.delegations.arrange(story, areas.delegations);
         if let Some(overlay) = &mut self.overlay {
-            overlay.arrange(story, &self.header, self.lang, areas, now);
+            let ledger = LedgerFacts { model: &self.header.model, next: self.next_budget };
+            overlay.arrange(story, ledger, self.lang, areas, now);
         }
         areas
     }

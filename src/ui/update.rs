@@ -9,12 +9,13 @@ use super::child_lines::Line;
 use super::composer::Edit;
 use super::delegations_pane::{Filter, Selected};
 use super::keymap::{self, Action, Move};
-use super::layout::Focus;
+use super::layout::{Focus, Shape};
 use super::msg::{Effect, Msg};
 use super::overlay::{Overlay, Page};
 use super::paint::Tone;
 use super::screen::{Screen, composer_width};
 use super::slash::{self, Refused, Slash};
+use super::view::words::budget_words;
 
 /// A step of the divider, in percent.
 const DIVIDER_STEP: u16 = 4;
@@ -80,6 +81,8 @@ fn happened(screen: &mut Screen, story: &Story, fact: &Fact, of_child: bool) {
             }
         }
         Fact::Notice { code, .. } if code == UNSENT => take_back(screen),
+        // From here on it is the budget of the answer.
+        Fact::RunStarted { depth: 0, .. } => screen.next_budget = None,
         Fact::SessionStarted { provider, model, .. } => screen.answered_by(provider, model),
         Fact::SessionFinished { .. }
         | Fact::RetryScheduled { .. }
@@ -144,6 +147,10 @@ fn act(screen: &mut Screen, story: &Story, action: Action, now: Timestamp) -> Ve
             screen.composer.edit(Edit::Delete);
         }
         Action::Repaint => return vec![Effect::Repaint],
+        Action::Suspend => {
+            let words = screen.lang.pick("^Z: suspending is not built yet", "^Z：挂起尚未实现");
+            screen.say(words, Tone::Warning, now);
+        }
         Action::Edit(edit) => screen.composer.edit(edit),
         Action::InputUp => {
             let width = composer_width(screen.size.0);
@@ -157,7 +164,10 @@ fn act(screen: &mut Screen, story: &Story, action: Action, now: Timestamp) -> Ve
         Action::InputStart => screen.composer.edit(Edit::Start),
         Action::InputEnd if screen.composer.is_empty() => screen.conversation.follow(),
         Action::InputEnd => screen.composer.edit(Edit::End),
-        Action::NextPane => focus(screen, story, next(screen.focus)),
+        Action::NextPane => {
+            let to = next(screen.focus, screen.areas(story).shape);
+            focus(screen, story, to);
+        }
         Action::ToConversation => go(screen, story, Focus::Conversation),
         Action::ToDelegations => go(screen, story, Focus::Delegations),
         Action::ToComposer => go(screen, story, Focus::Composer),
@@ -173,11 +183,20 @@ fn act(screen: &mut Screen, story: &Story, action: Action, now: Timestamp) -> Ve
     Vec::new()
 }
 
-fn next(focus: Focus) -> Focus {
+/// Round the panes. Where only one of them is shown, the input stands below the conversation, so
+/// the children come right after it.
+fn next(focus: Focus, shape: Shape) -> Focus {
+    let one_by_one = match shape {
+        Shape::Single | Shape::Bare | Shape::TooSmall => true,
+        Shape::Stacked | Shape::Side => false,
+    };
     match focus {
+        Focus::Composer if one_by_one => Focus::Delegations,
+        Focus::Delegations if one_by_one => Focus::Conversation,
+        Focus::Conversation if one_by_one => Focus::Composer,
+        Focus::Composer => Focus::Conversation,
         Focus::Conversation => Focus::Delegations,
         Focus::Delegations => Focus::Composer,
-        Focus::Composer => Focus::Conversation,
     }
 }
 
@@ -260,11 +279,9 @@ fn run(screen: &mut Screen, story: &Story, command: Slash, now: Timestamp) -> Ve
         }
         Slash::Budget(None) => screen.overlay = Some(Overlay::new(Page::Ledger)),
         Slash::Budget(Some(budget)) => {
-            screen.say(
-                lang.pick("the next answer gets this budget", "下一次回答将使用此预算"),
-                Tone::Good,
-                now,
-            );
+            let words = lang.pick("from the next answer on:", "自下一次回答起：");
+            screen.say(format!("{words} {}", budget_words(budget, lang)), Tone::Good, now);
+            screen.next_budget = Some(budget);
             return vec![Effect::Send(Command::SetBudget { budget })];
         }
     }

@@ -31,10 +31,12 @@ impl Rows<'_> {
         }
     }
 
-    /// From the newest child on, as long as the newest live one is in view to its last row.
+    /// From the newest child on, as long as the newest one that runs is in view to its last row.
     fn live_top(&mut self, height: usize) -> Option<Anchor<NodeId>> {
         let first = Anchor { item: self.first()?, row: 0 };
-        let live = self.tree.live().map(|node| node.id).filter(|id| self.shows(*id)).next_back();
+        let shown = |node: &&Node| self.shows(node.id);
+        let running = self.tree.live().filter(shown).rfind(|node| !node.is_queued());
+        let live = running.or_else(|| self.tree.live().rfind(shown)).map(|node| node.id);
         let Some(live) = live else { return Some(first) };
         let end = Anchor { item: live, row: self.height(live).saturating_sub(1) };
         if scroll::page(self, first, height).contains(&end) {

@@ -142,7 +142,7 @@ fn header(story: &Story, screen: &Screen, node: &Node, depth: usize, now: Timest
             row.right(format!("{} ", words::clock(node.elapsed_ms(now))), Tone::Plain)
         }
         NodeState::Queued { .. } => {
-            let (state, tone) = words::doing_short(node.doing(now), screen.lang);
+            let (state, tone) = words::doing(node.doing(now), screen.lang, now);
             row.right(format!("{state} "), tone)
         }
         NodeState::Ended(end) => {

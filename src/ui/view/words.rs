@@ -2,6 +2,7 @@
 //! says; colour comes on top.
 
 use crate::domain::budget::{Dimension, Limit};
+use crate::domain::command::BudgetChoice;
 use crate::domain::event::{Failure, Timestamp};
 use crate::domain::report::{By, Exhausted, Status};
 use crate::domain::usage::MicroUsd;
@@ -173,6 +174,15 @@ pub fn amount(dimension: Dimension, value: u64) -> String {
         Dimension::InputTokens | Dimension::OutputTokens => tokens(value),
         Dimension::CostUsd => MicroUsd(value).to_string(),
         Dimension::Duration => clock(value),
+    }
+}
+
+/// A budget that was set, as people set it.
+pub fn budget_words(budget: BudgetChoice, lang: Lang) -> String {
+    match (budget, lang) {
+        (BudgetChoice::Preset(preset), _) => preset.name().to_owned(),
+        (BudgetChoice::Turns(turns), Lang::En) => format!("{turns} turns"),
+        (BudgetChoice::Turns(turns), Lang::Zh) => format!("{turns} 轮"),
     }
 }
 
