@@ -26,6 +26,7 @@ const ROWS: u16 = 40;
 const PACE: &str = "500";
 
 const ENTER: &str = "\r";
+const ESC: &str = "\x1b";
 const CTRL_D: &str = "\x04";
 const CTRL_X: &str = "\x18";
 
@@ -307,6 +308,27 @@ fn a_signal_cancels_what_runs_and_gives_the_terminal_back() {
         terminal.assert_given_back();
         assert_all_cancelled(&ground);
     }
+}
+
+#[test]
+fn words_that_waited_come_back_into_the_input_when_all_is_stopped() {
+    let ground = Ground::project();
+    let mut terminal = Terminal::open(&ground);
+    at_work(&mut terminal);
+    terminal.say("and the linter?");
+    terminal.wait_for("the waiting words", |screen| {
+        conversation(screen).lines().any(|row| row.contains("linter?") && row.contains("queued"))
+    });
+    terminal.press(ESC);
+    terminal.wait_for("the question", |screen| screen.contains("Esc again: yes"));
+    terminal.press(ESC);
+    let back = terminal.wait_for("the words in the input", |screen| {
+        screen.lines().any(|line| line.starts_with("│ and the linter?")) && is_idle(screen)
+    });
+    assert!(!conversation(&back).contains("❯ and the linter?"), "it was not sent: {back}");
+    terminal.press("\x15");
+    terminal.press(CTRL_D);
+    end(&mut terminal.child);
 }
 
 #[test]

@@ -84,7 +84,7 @@ fn stage(wire: Wire, server: &RawServer) -> Stage {
             .unwrap(),
         )),
     };
-    let wait = Duration::from_millis(800);
+    let wait = Duration::from_secs(2);
     stage.patience = Patience { headers: wait, stall: wait, ..Patience::default() };
     stage
 }

@@ -2,7 +2,7 @@
 
 use crate::domain::event::Timestamp;
 use crate::domain::ids::{CallId, TaskId};
-use crate::domain::report::Report;
+use crate::domain::report::{Report, Status};
 
 use super::call::Call;
 use super::conversation::Notice;
@@ -24,7 +24,7 @@ impl NodeId {
 pub enum NodeState {
     /// Waits for a free place.
     Queued {
-        /// How many are before it.
+        /// How many wait before it, right now.
         position: u32,
     },
     /// Its run has begun.
@@ -101,6 +101,19 @@ impl Node {
         }
     }
 
+    /// True if it ended without a run: its report holds nothing but the reason.
+    pub fn never_ran(&self) -> bool {
+        self.run.is_none() && !self.is_live()
+    }
+
+    /// True while it waits for a place.
+    pub fn is_queued(&self) -> bool {
+        match self.state {
+            NodeState::Queued { .. } => true,
+            NodeState::Running | NodeState::Ended(_) => false,
+        }
+    }
+
     /// Its call that has been running longest.
     pub fn running_call(&self) -> Option<&Call> {
         self.calls.get(*self.running.first()?)
@@ -137,11 +150,44 @@ impl Node {
     }
 }
 
+/// How many children there are of each kind.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Those whose run goes on.
+    pub running: usize,
+    /// Those that wait for a place.
+    pub queued: usize,
+    /// Those that completed.
+    pub done: usize,
+    /// Those that failed, or whose report was no use.
+    pub failed: usize,
+    /// Those that used up their budget.
+    pub exhausted: usize,
+    /// Those that somebody cancelled.
+    pub cancelled: usize,
+    /// Those that were refused or blocked.
+    pub refused: usize,
+}
+
+impl Counts {
+    fn of_ended(&mut self, status: Status) -> &mut usize {
+        match status {
+            Status::Completed => &mut self.done,
+            Status::BudgetExhausted => &mut self.exhausted,
+            Status::Cancelled => &mut self.cancelled,
+            Status::Blocked => &mut self.refused,
+            Status::Failed | Status::InvalidResult => &mut self.failed,
+        }
+    }
+}
+
 /// All children of the session.
 #[derive(Debug, Default)]
 pub struct Delegations {
     nodes: Vec<Node>,
     roots: Vec<NodeId>,
+    /// Of those that have ended.
+    ended: Counts,
     /// Those that have not ended, oldest first: few, whatever the session's length.
     live: Vec<NodeId>,
 }
@@ -177,9 +223,10 @@ impl Delegations {
         self.live.len()
     }
 
-    /// How many have ended.
-    pub fn done_count(&self) -> usize {
-        self.nodes.len() - self.live.len()
+    /// How many there are of each kind.
+    pub fn counts(&self) -> Counts {
+        let queued = self.live().filter(|node| node.is_queued()).count();
+        Counts { queued, running: self.live.len() - queued, ..self.ended }
     }
 
     /// The first node as a screen lists them: the newest child of the parent.
@@ -238,19 +285,55 @@ impl Delegations {
         id
     }
 
-    pub(super) fn end(&mut self, id: NodeId, end: End, at: Timestamp) {
+    /// Puts a child at the end of the queue, or leaves it where it is there.
+    pub(super) fn wait(&mut self, id: NodeId, at: Timestamp) {
         if let Some(node) = self.nodes.get_mut(id.0) {
-            node.state = NodeState::Ended(end);
+            node.state = NodeState::Queued { position: 0 };
             node.since = at;
-            node.running.clear();
         }
-        self.live.retain(|live| *live != id);
+        self.count_queue();
     }
 
-    pub(super) fn revive(&mut self, id: NodeId) {
+    /// Its run begins.
+    pub(super) fn start(&mut self, id: NodeId, run: Run, at: Timestamp) {
+        let Some(node) = self.nodes.get_mut(id.0) else { return };
+        if let NodeState::Ended(end) = &node.state {
+            *self.ended.of_ended(end.status) -= 1;
+        }
+        node.state = NodeState::Running;
+        node.since = at;
+        node.run = Some(run);
         if !self.live.contains(&id) {
             self.live.push(id);
             self.live.sort_unstable();
+        }
+        self.count_queue();
+    }
+
+    pub(super) fn end(&mut self, id: NodeId, end: End, at: Timestamp) {
+        let Some(node) = self.nodes.get_mut(id.0) else { return };
+        if let NodeState::Ended(before) = &node.state {
+            *self.ended.of_ended(before.status) -= 1;
+        }
+        *self.ended.of_ended(end.status) += 1;
+        node.state = NodeState::Ended(end);
+        node.since = at;
+        node.running.clear();
+        self.live.retain(|live| *live != id);
+        self.count_queue();
+    }
+
+    /// Those that wait are started in the order of their delegation, so each knows how many are
+    /// before it.
+    fn count_queue(&mut self) {
+        let mut waiting = 0;
+        for id in &self.live {
+            if let Some(Node { state: NodeState::Queued { position }, .. }) =
+                self.nodes.get_mut(id.0)
+            {
+                *position = waiting;
+                waiting += 1;
+            }
         }
     }
 

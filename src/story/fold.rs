@@ -13,8 +13,8 @@ use crate::domain::usage::{Usage, estimate_tokens};
 use crate::domain::violation::{Code, Violation};
 
 use super::conversation::{Body, Entry, Notice};
-use super::delegation::{Node, NodeId, NodeState};
-use super::index::{Place, delegating_run};
+use super::delegation::{Node, NodeId};
+use super::index::{Place, is_own_task};
 use super::run::{End, Phase, Run};
 use super::{Session, Story};
 
@@ -50,14 +50,10 @@ impl Story {
         call: &CallId,
         description: &str,
         role: &str,
-        position: u32,
     ) {
         let Some(id) = self.node_of_call(event, call) else { return };
         self.name_node(id, event.origin.task, role, Some(description));
-        if let Some(node) = self.delegations.get_mut(id) {
-            node.state = NodeState::Queued { position };
-            node.since = event.ts;
-        }
+        self.delegations.wait(id, event.ts);
     }
 
     pub(super) fn run_started(
@@ -81,15 +77,12 @@ impl Story {
         let Some(id) = self.node_of_call(event, call) else { return };
         self.runs.open(run, Place::Child(id));
         self.name_node(id, event.origin.task, role, description);
-        self.delegations.revive(id);
-        if let Some(node) = self.delegations.get_mut(id) {
-            if node.description.is_empty() {
-                node.description.clone_from(&contract.prompt);
-            }
-            node.state = NodeState::Running;
-            node.since = event.ts;
-            node.run = Some(started);
+        if let Some(node) = self.delegations.get_mut(id)
+            && let Some(title) = longer_title(&node.description, &contract.prompt)
+        {
+            node.description = title;
         }
+        self.delegations.start(id, started, event.ts);
     }
 
     pub(super) fn contract_refused(
@@ -101,7 +94,9 @@ impl Story {
         violations: &[Violation],
     ) {
         let Some(id) = self.node_of_call(event, call) else { return };
-        self.name_node(id, event.origin.task, "", None);
+        // The number of who asked is not the number of what was asked for.
+        let task = event.origin.task.filter(|_| !is_own_task(&event.origin));
+        self.name_node(id, task, "", None);
         if let Some(node) = self.delegations.get_mut(id) {
             let texts = violations.iter().map(|violation| violation.message.as_str());
             let mut texts: Vec<&str> = texts.collect();
@@ -269,7 +264,7 @@ impl Story {
 
     /// The node of a `task` call, made on first sight and linked to the call.
     fn node_of_call(&mut self, event: &Event, id: &CallId) -> Option<NodeId> {
-        let parent = delegating_run(&event.origin)?;
+        let parent = self.runs.delegating(&event.origin, id)?;
         let slot = self.runs.open(parent, Place::Parent);
         if let Some(node) = slot.children.get(id) {
             return Some(*node);
@@ -370,6 +365,16 @@ impl Story {
             change(run);
         }
     }
+}
+
+/// A title in full, where it was cut or is missing: the line of the task that it is the start of.
+fn longer_title(title: &str, task: &str) -> Option<String> {
+    if title.is_empty() {
+        return Some(task.to_owned());
+    }
+    let start = title.strip_suffix('…').filter(|start| !start.is_empty())?;
+    let from = &task[task.find(start)?..];
+    from.lines().next().map(str::to_owned)
 }
 
 fn end_by_failure(failure: Option<Failure>) -> End {

@@ -50,6 +50,14 @@ impl RunIndex {
         self.slots.get(&run).map(|slot| slot.place)
     }
 
+    /// The run whose `task` call an event is about: an event about a child bears either the child's
+    /// own origin or the origin of the run that delegated, which then knows the call.
+    pub(super) fn delegating(&self, origin: &Origin, call: &CallId) -> Option<RunId> {
+        let run = origin.run.as_ref()?;
+        let asked = self.slots.get(run).is_some_and(|slot| slot.calls.contains_key(call));
+        if is_own_task(origin) && !asked { origin.parent_run.clone() } else { Some(run.clone()) }
+    }
+
     /// The run's slot. The first event of a parent run may be its user message, so a run that was
     /// not announced is a parent if nothing says that it is a child.
     pub(super) fn slot(&mut self, origin: &Origin) -> Option<&mut Slot> {
@@ -69,13 +77,10 @@ impl RunIndex {
     }
 }
 
-/// The run whose `task` call an event is about: an event about a child bears either the child's own
-/// origin or the origin of the run that delegated.
-pub(super) fn delegating_run(origin: &Origin) -> Option<RunId> {
-    let run = origin.run.as_ref()?;
-    let own = origin.task.is_some_and(|task| {
-        let attempt = run.as_str().strip_prefix(&task.to_string());
-        attempt.is_some_and(|rest| rest.starts_with('.'))
-    });
-    if own { origin.parent_run.clone() } else { Some(run.clone()) }
+/// True if the origin's task is the one that its run works on; not so for a child that has no run
+/// yet: its events bear its own number and the run that delegated.
+pub(super) fn is_own_task(origin: &Origin) -> bool {
+    let (Some(task), Some(run)) = (origin.task, &origin.run) else { return false };
+    let attempt = run.as_str().strip_prefix(&task.to_string());
+    attempt.is_some_and(|rest| rest.starts_with('.'))
 }

@@ -22,7 +22,7 @@ use crate::domain::usage::{MicroUsd, Usage};
 
 pub use call::{Call, CallState};
 pub use conversation::{Body, Entry, Notice, Speech};
-pub use delegation::{Delegations, Node, NodeId, NodeState, Runaway};
+pub use delegation::{Counts, Delegations, Node, NodeId, NodeState, Runaway};
 pub use gauge::{Gauge, Used};
 pub use run::{Doing, End, Phase, Run, STREAMING_MS};
 
@@ -103,8 +103,9 @@ impl Story {
         match &event.fact {
             Fact::SessionStarted { .. } => self.session_started(&event.fact),
             Fact::SessionFinished { reason } => self.finished = Some(reason.clone()),
-            Fact::TaskQueued { call, description, role, position } => {
-                self.task_queued(event, call, description, role, *position);
+            // Where it stands in the queue is counted here: it changes without an event.
+            Fact::TaskQueued { call, description, role, position: _ } => {
+                self.task_queued(event, call, description, role);
             }
             Fact::RunStarted { call, role, description, depth, contract } => {
                 let description = description.as_deref();

@@ -5,6 +5,7 @@
 use tui_textarea::{CursorMove, TextArea};
 use unicode_segmentation::UnicodeSegmentation;
 
+use super::lang::Lang;
 use super::wrap;
 use crate::sanitize;
 
@@ -15,6 +16,8 @@ const FOLDED_LINES: usize = 10;
 /// What is being typed.
 #[derive(Debug, Default)]
 pub struct Composer {
+    /// Which language the stand-ins for long pastes speak.
+    lang: Lang,
     area: TextArea<'static>,
     pastes: Vec<Paste>,
     history: Vec<String>,
@@ -69,6 +72,11 @@ pub enum Edit {
 }
 
 impl Composer {
+    /// An empty input.
+    pub fn new(lang: Lang) -> Self {
+        Self { lang, ..Self::default() }
+    }
+
     /// True if nothing has been typed.
     pub fn is_empty(&self) -> bool {
         self.area.lines().iter().all(String::is_empty)
@@ -163,7 +171,11 @@ impl Composer {
         };
         let number = self.pastes.len() + 1;
         let lines = paste.lines().count();
-        let marker = format!("[paste #{number}: {lines} lines, {} bytes]", paste.len());
+        let bytes = paste.len();
+        let marker = match self.lang {
+            Lang::En => format!("[paste #{number}: {lines} lines, {bytes} bytes]"),
+            Lang::Zh => format!("[粘贴 #{number}：{lines} 行，{bytes} 字节]"),
+        };
         self.insert(&marker);
         self.pastes.push(Paste { marker, text: paste });
     }

@@ -1,49 +1,24 @@
-//! The reader's place among the children: what is selected, folded and filtered, and which lines a
-//! child has.
+//! The reader's place among the children: what is selected, folded and filtered. Until somebody
+//! scrolls, the newest live child is in view with all it does right now.
 
-use std::collections::HashMap;
+mod rows;
+
+use std::collections::{HashMap, HashSet};
 
 use ratatui::layout::Rect;
 
 use crate::domain::report::Status;
 use crate::story::{Delegations, Node, NodeId, NodeState, Story};
 
+use super::child_lines::{self, Line, Shown};
 use super::scroll::{self, Anchor, Items};
 use super::wrap::Layout;
+use rows::Rows;
 
-/// Rows of a live child's newest words.
-const WORDS: usize = 3;
-/// Rows of a report; Enter shows all of it.
-const REPORT: usize = 6;
 /// Cells that a level of the tree is indented by, and that text is indented below its child.
 pub const INDENT: usize = 2;
 /// Deeper levels are indented no further.
 const DEEPEST: usize = 4;
-
-/// One line of a child.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Line {
-    /// Role, task, state, time.
-    Header,
-    /// Its budget.
-    Gauge,
-    /// What it was given.
-    Gets,
-    /// Why it looks as if it would come to nothing.
-    Runaway,
-    /// A call.
-    Call(usize),
-    /// Something the runtime said about it.
-    Notice(usize),
-    /// A row of its newest words.
-    Words(usize),
-    /// What it is doing.
-    State,
-    /// A row of its report.
-    Report(usize),
-    /// What its report comes to.
-    Tally,
-}
 
 /// Which children are shown.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -85,11 +60,22 @@ pub struct Selected {
     pub line: Line,
 }
 
+/// What of the list is in view.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+enum Place {
+    /// The newest child that runs or waits, or the newest of all.
+    #[default]
+    Live,
+    /// The end, wherever that is by now.
+    End,
+    /// What somebody scrolled to.
+    At(Anchor<NodeId>),
+}
+
 /// The reader's place.
 #[derive(Debug, Default)]
 pub struct DelegationsPane {
-    /// The row at the top; `None` shows the newest child.
-    top: Option<Anchor<NodeId>>,
+    place: Place,
     /// What is selected, once something is.
     selected: Option<Selected>,
     /// True if the user selected it, false if it is only where the pane starts.
@@ -97,9 +83,15 @@ pub struct DelegationsPane {
     /// Which children are shown.
     pub filter: Filter,
     folds: HashMap<NodeId, bool>,
+    /// The first call that is shown of each child.
+    from: HashMap<NodeId, usize>,
+    /// Those of which all calls are shown.
+    whole: HashSet<NodeId>,
     words: HashMap<NodeId, Layout>,
     reports: HashMap<NodeId, Layout>,
     page: Vec<Anchor<NodeId>>,
+    /// True if there is something below the page.
+    more: bool,
     width: usize,
     height: usize,
     /// True if a text came in faster than it is laid out.
@@ -113,6 +105,7 @@ impl DelegationsPane {
         self.behind = false;
         if area.is_empty() {
             self.page.clear();
+            self.more = false;
             return;
         }
         if self.width != usize::from(area.width) {
@@ -121,27 +114,31 @@ impl DelegationsPane {
             self.reports.clear();
         }
         self.words.retain(|id, _| story.delegations().get(*id).is_some_and(Node::is_live));
-        let (height, wanted) = (self.height, self.top);
+        if self.place == Place::End {
+            self.select_end(story);
+        }
+        let height = self.height;
         let mut rows = Rows { pane: self, tree: story.delegations() };
-        let top = match wanted.filter(|top| rows.shows(top.item)) {
-            Some(top) => {
-                let last = rows.height(top.item).saturating_sub(1);
-                Some(Anchor { item: top.item, row: top.row.min(last) })
-            }
-            None => rows.first().map(|item| Anchor { item, row: 0 }),
-        };
-        let mut page = top.map_or(Vec::new(), |top| scroll::page(&mut rows, top, height));
+        let mut page = rows.top().map_or(Vec::new(), |top| scroll::page(&mut rows, top, height));
         if page.len() < height
             && let Some(top) = scroll::last_page(&mut rows, height)
         {
             page = scroll::page(&mut rows, top, height);
         }
-        self.page = page;
+        let more = page.last().is_some_and(|last| {
+            last.row + 1 < rows.height(last.item) || rows.after(last.item).is_some()
+        });
+        (self.page, self.more) = (page, more);
     }
 
     /// True if there is more text than is laid out so far.
     pub fn is_behind(&self) -> bool {
         self.behind
+    }
+
+    /// True if something is hidden below.
+    pub fn has_more_below(&self) -> bool {
+        self.more
     }
 
     /// The lines that are shown.
@@ -150,6 +147,11 @@ impl DelegationsPane {
             let node = story.delegations().get(anchor.item)?;
             Some((node, self.line(story.delegations(), node, anchor.row)?))
         })
+    }
+
+    /// How many calls of a child come before those that are shown.
+    pub fn earlier_calls(&self, node: NodeId) -> usize {
+        self.from.get(&node).copied().unwrap_or(0)
     }
 
     /// What is selected.
@@ -169,12 +171,13 @@ impl DelegationsPane {
             Line::Words(row) => (&self.words, row),
             Line::Report(row) => (&self.reports, row),
             Line::Header
+            | Line::State
+            | Line::Runaway
             | Line::Gauge
             | Line::Gets
-            | Line::Runaway
+            | Line::Earlier
             | Line::Call(_)
             | Line::Notice(_)
-            | Line::State
             | Line::Tally => return "",
         };
         layouts.get(&node).map_or("", |layout| layout.row(row))
@@ -191,13 +194,6 @@ impl DelegationsPane {
         }
     }
 
-    /// Selects this child.
-    pub fn select(&mut self, story: &Story, node: NodeId) {
-        self.selected = Some(Selected { node, line: Line::Header });
-        self.chosen = true;
-        self.reveal(story, false);
-    }
-
     /// Forgets a selection that nobody made.
     pub fn leave(&mut self) {
         if !self.chosen {
@@ -205,36 +201,54 @@ impl DelegationsPane {
         }
     }
 
-    /// Moves the selection by this many calls or children, up if negative.
+    /// Moves the selection by this many lines that can be selected, up if negative. Past the end
+    /// the end is followed again, past the start what is live.
     pub fn step(&mut self, story: &Story, steps: isize) {
         self.select_something(story);
+        if self.place == Place::End {
+            self.hold();
+        }
         let down = steps > 0;
         for _ in 0..steps.unsigned_abs() {
-            let Some(next) = self.neighbour(story, down) else { break };
+            let Some(next) = self.neighbour(story, down) else {
+                if down {
+                    return self.to_end(story);
+                }
+                self.place = Place::Live;
+                return;
+            };
             self.selected = Some(next);
             self.chosen = true;
+        }
+        // Where a child's lines are looked at, they stay where they are.
+        if self.selected.is_some_and(|selected| selected.line != Line::Header) {
+            self.hold();
         }
         self.reveal(story, down);
     }
 
-    /// Selects the first child and shows the newest from now on.
+    /// Selects the first child and shows what is live from now on.
     pub fn to_start(&mut self, story: &Story) {
         self.selected = None;
-        self.top = None;
+        self.place = Place::Live;
         self.select_something(story);
     }
 
-    /// Selects the last line.
+    /// Selects the last line, and stays at the end from now on.
     pub fn to_end(&mut self, story: &Story) {
-        let mut rows = Rows { pane: self, tree: story.delegations() };
-        let Some(node) = rows.last() else { return };
-        rows.height(node);
+        self.place = Place::End;
         self.chosen = true;
-        self.selected = Some(Selected { node, line: Line::Header });
-        while let Some(next) = self.neighbour(story, true) {
-            self.selected = Some(next);
-        }
-        self.reveal(story, true);
+        self.select_end(story);
+    }
+
+    /// Shows all calls of the selected child.
+    pub fn show_all_calls(&mut self, story: &Story) {
+        let Some(Selected { node, .. }) = self.selected else { return };
+        self.whole.insert(node);
+        self.selected = Some(Selected { node, line: Line::Call(0) });
+        self.chosen = true;
+        self.hold();
+        self.reveal(story, false);
     }
 
     /// Folds or unfolds the selected child; toggles if `open` is `None`.
@@ -245,6 +259,7 @@ impl DelegationsPane {
         let open = open.unwrap_or(!self.is_open(story.delegations(), node));
         self.folds.insert(node.id, open);
         if !open {
+            self.whole.remove(&node.id);
             self.selected = Some(Selected { node: node.id, line: Line::Header });
         }
     }
@@ -252,9 +267,14 @@ impl DelegationsPane {
     /// Shows the next kind of children.
     pub fn next_filter(&mut self, story: &Story) -> Filter {
         self.filter = self.filter.next();
-        self.top = None;
+        self.place = Place::Live;
         self.select_something(story);
         self.filter
+    }
+
+    /// Cells that a row has.
+    pub fn width(&self) -> usize {
+        self.width
     }
 
     /// How many rows a page has.
@@ -262,11 +282,30 @@ impl DelegationsPane {
         self.height
     }
 
+    /// What is in view stays, whatever is added.
+    fn hold(&mut self) {
+        match (self.place, self.page.first()) {
+            (Place::Live | Place::End, Some(top)) => self.place = Place::At(*top),
+            (Place::Live | Place::End, None) | (Place::At(_), _) => {}
+        }
+    }
+
+    fn select_end(&mut self, story: &Story) {
+        let tree = story.delegations();
+        let mut rows = Rows { pane: self, tree };
+        let Some(node) = rows.last().and_then(|last| tree.get(last)) else { return };
+        let height = rows.height(node.id);
+        let lines = (0..height).rev().filter_map(|row| rows.pane.line(tree, node, row));
+        let last = lines.into_iter().find(|line| line.is_selectable());
+        self.selected = last.map(|line| Selected { node: node.id, line });
+    }
+
     fn neighbour(&mut self, story: &Story, down: bool) -> Option<Selected> {
         let selected = self.selected?;
         let tree = story.delegations();
         let mut rows = Rows { pane: self, tree };
         let mut node = tree.get(selected.node)?;
+        rows.height(node.id);
         let mut row = rows.row_of(node, selected.line);
         loop {
             row = if down {
@@ -278,7 +317,7 @@ impl DelegationsPane {
             match row {
                 Some(row) if row < height => {
                     let line = rows.pane.line(tree, node, row)?;
-                    if is_selectable(line) {
+                    if line.is_selectable() {
                         return Some(Selected { node: node.id, line });
                     }
                 }
@@ -309,50 +348,59 @@ impl DelegationsPane {
             (false, false) => at,
         };
         let is_first = rows.first() == Some(top.item) && top.row == 0;
-        self.top = (!is_first).then_some(top);
+        self.place = if is_first { Place::Live } else { Place::At(top) };
     }
 
     fn line(&self, tree: &Delegations, node: &Node, row: usize) -> Option<Line> {
         let mut left = row;
-        for (line, count) in self.sections(tree, node) {
+        for (first, count) in child_lines::sections(node, self.shown(tree, node)) {
             if left < count {
-                return Some(match line {
-                    Line::Call(_) => Line::Call(left),
-                    Line::Notice(_) => Line::Notice(left),
-                    Line::Words(first) => Line::Words(first + left),
-                    Line::Report(_) => Line::Report(left),
-                    Line::Header
-                    | Line::Gauge
-                    | Line::Gets
-                    | Line::Runaway
-                    | Line::State
-                    | Line::Tally => line,
-                });
+                return Some(first.plus(left));
             }
             left -= count;
         }
         None
     }
 
-    /// A child's kinds of lines in order, and how many there are of each.
-    fn sections(&self, tree: &Delegations, node: &Node) -> [(Line, usize); 10] {
-        let open = usize::from(self.is_open(tree, node));
-        let live = usize::from(node.is_live());
-        let has_run = usize::from(node.run.is_some());
-        let words = self.words.get(&node.id).map_or(0, Layout::height);
+    /// How a child is shown, as of its newest layout.
+    fn shown(&self, tree: &Delegations, node: &Node) -> Shown {
+        let height =
+            |layouts: &HashMap<NodeId, Layout>| layouts.get(&node.id).map_or(0, Layout::height);
+        Shown {
+            open: self.is_open(tree, node),
+            room: self.room(tree, node),
+            from: self.from.get(&node.id).copied().unwrap_or(0),
+            words: height(&self.words),
+            report: height(&self.reports),
+        }
+    }
+
+    /// Rows that a child should fit into.
+    fn room(&self, tree: &Delegations, node: &Node) -> usize {
+        if !node.is_live() {
+            return self.height;
+        }
+        let running = tree.counts().running;
+        child_lines::room(self.height, running, tree.nodes().len() - running)
+    }
+
+    /// The first call to show: the newest ones stay in view while the pane follows them, and what
+    /// is looked at stays in view too.
+    fn first_call(&self, tree: &Delegations, node: &Node) -> usize {
+        if self.whole.contains(&node.id) {
+            return 0;
+        }
         let report = self.reports.get(&node.id).map_or(0, Layout::height);
-        [
-            (Line::Header, 1),
-            (Line::Gauge, open * has_run),
-            (Line::Gets, open * has_run),
-            (Line::Runaway, open * usize::from(node.runaway().is_some())),
-            (Line::Call(0), open * node.calls.len()),
-            (Line::Notice(0), open * node.notices.len()),
-            (Line::Words(words.saturating_sub(WORDS)), open * live * words.min(WORDS)),
-            (Line::State, open * live),
-            (Line::Report(0), open * (1 - live) * report.min(REPORT)),
-            (Line::Tally, open * (1 - live) * usize::from(node.report.is_some())),
-        ]
+        let newest = child_lines::newest_calls(node, self.room(tree, node), report);
+        match (self.place, self.selected) {
+            (Place::Live | Place::End, _) => newest,
+            (Place::At(_), Some(Selected { node: id, line: Line::Call(call) }))
+                if id == node.id =>
+            {
+                newest.min(call).min(self.from.get(&id).copied().unwrap_or(newest))
+            }
+            (Place::At(_), _) => self.from.get(&node.id).map_or(newest, |from| newest.min(*from)),
+        }
     }
 
     /// Cells for a child's text.
@@ -362,92 +410,7 @@ impl DelegationsPane {
     }
 }
 
-fn is_selectable(line: Line) -> bool {
-    match line {
-        Line::Header | Line::Call(_) => true,
-        Line::Gauge
-        | Line::Gets
-        | Line::Runaway
-        | Line::Notice(_)
-        | Line::Words(_)
-        | Line::State
-        | Line::Report(_)
-        | Line::Tally => false,
-    }
-}
-
 /// Cells that a child's header is indented by.
 pub fn indent(depth: usize) -> usize {
     depth.min(DEEPEST) * INDENT
-}
-
-struct Rows<'a> {
-    pane: &'a mut DelegationsPane,
-    tree: &'a Delegations,
-}
-
-impl Rows<'_> {
-    fn shows(&self, id: NodeId) -> bool {
-        self.tree.get(id).is_some_and(|node| self.pane.filter.shows(node))
-    }
-
-    fn row_of(&self, node: &Node, line: Line) -> Option<usize> {
-        let mut before = 0;
-        for (section, count) in self.pane.sections(self.tree, node) {
-            match (section, line) {
-                (Line::Header, Line::Header) => return Some(0),
-                (Line::Call(_), Line::Call(index)) => {
-                    return (index < count).then_some(before + index);
-                }
-                _ => before += count,
-            }
-        }
-        None
-    }
-}
-
-impl Items for Rows<'_> {
-    type Key = NodeId;
-
-    fn first(&self) -> Option<NodeId> {
-        let first = self.tree.first()?;
-        if self.shows(first) { Some(first) } else { self.after(first) }
-    }
-
-    fn last(&self) -> Option<NodeId> {
-        let last = self.tree.last()?;
-        if self.shows(last) { Some(last) } else { self.before(last) }
-    }
-
-    fn after(&self, key: NodeId) -> Option<NodeId> {
-        let mut next = self.tree.after(key)?;
-        while !self.shows(next) {
-            next = self.tree.after(next)?;
-        }
-        Some(next)
-    }
-
-    fn before(&self, key: NodeId) -> Option<NodeId> {
-        let mut next = self.tree.before(key)?;
-        while !self.shows(next) {
-            next = self.tree.before(next)?;
-        }
-        Some(next)
-    }
-
-    fn height(&mut self, key: NodeId) -> usize {
-        let Some(node) = self.tree.get(key) else { return 0 };
-        if self.pane.is_open(self.tree, node) {
-            let width = self.pane.text_width(self.tree.depth(key));
-            if node.is_live() {
-                let words = self.pane.words.entry(key).or_default();
-                words.update(&node.text, node.text_version, width);
-                self.pane.behind |= words.is_behind(&node.text);
-            } else if let Some(report) = &node.report {
-                let layout = self.pane.reports.entry(key).or_default();
-                layout.update(&report.summary, 0, width);
-            }
-        }
-        self.pane.sections(self.tree, node).iter().map(|(_, count)| count).sum()
-    }
 }

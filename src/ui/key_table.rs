@@ -30,7 +30,19 @@ const fn binding(
 
 impl Binding {
     const fn footer(mut self, rank: u8, english: &'static str, chinese: &'static str) -> Self {
-        self.footer = Some(Hint { words: (english, chinese), rank });
+        self.footer = Some(Hint { words: (english, chinese), rank, key: None });
+        self
+    }
+
+    /// The same, where the footer names other keys than the table's first.
+    const fn footer_as(
+        mut self,
+        rank: u8,
+        key: &'static str,
+        english: &'static str,
+        chinese: &'static str,
+    ) -> Self {
+        self.footer = Some(Hint { words: (english, chinese), rank, key: Some(key) });
         self
     }
 
@@ -126,7 +138,15 @@ pub static BINDINGS: &[Binding] = &[
     .footer(1, "stop", "停止")
     .command("/stop"),
     binding(
-        Context::Everywhere,
+        Context::Composer,
+        &[plain(KeyCode::Tab)],
+        "Tab",
+        Action::NextPane,
+        ("next pane", "下一栏"),
+    )
+    .footer(6, "pane", "切换"),
+    binding(
+        Context::Panes,
         &[plain(KeyCode::Tab)],
         "Tab",
         Action::NextPane,
@@ -254,7 +274,8 @@ pub static BINDINGS: &[Binding] = &[
         "Up, k",
         Action::Move(Move::Up),
         ("a row up", "上移一行"),
-    ),
+    )
+    .footer_as(3, "↑↓ PgUp PgDn", "scroll", "滚动"),
     binding(
         Context::Overlay,
         &[plain(KeyCode::Down), char('j')],
@@ -374,6 +395,13 @@ pub static BINDINGS: &[Binding] = &[
         "^L",
         Action::Repaint,
         ("repaint everything", "重绘屏幕"),
+    ),
+    binding(
+        Context::Everywhere,
+        &[ctrl('z')],
+        "^Z",
+        Action::Suspend,
+        ("suspend: not built yet, it only says so", "挂起：尚未实现，仅作提示"),
     ),
     binding(Context::Panes, &[char('?')], "?", Action::Help, ("this page", "本页"))
         .footer(0, "keys", "按键")

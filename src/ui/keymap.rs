@@ -54,6 +54,8 @@ pub enum Action {
     DividerMore,
     /// Draw everything anew.
     Repaint,
+    /// Go to the background.
+    Suspend,
     /// The page of keys.
     Help,
     /// Clear the input, ask whether to stop, or quit.
@@ -107,8 +109,10 @@ pub struct Chord(pub KeyCode, pub KeyModifiers);
 pub struct Hint {
     /// A word or two, in both languages.
     pub words: (&'static str, &'static str),
-    /// Where there is no room, the highest is given up first.
+    /// Where there is no room, the highest is given up first, the last of equal ones.
     pub rank: u8,
+    /// The keys, if they are not the first that the table names.
+    pub key: Option<&'static str>,
 }
 
 /// One line of the table.
@@ -162,11 +166,16 @@ fn chord(key: KeyEvent) -> Chord {
 
 /// The footer's line in these contexts, at most this many cells: what it has no room for is given
 /// up by rank, and the way to all keys stands last.
-pub fn footer(contexts: &[Context], lang: Lang, cells: usize) -> String {
+///
+/// `children` if a live child can only be seen from another pane: then the way there is named.
+pub fn footer(contexts: &[Context], children: bool, lang: Lang, cells: usize) -> String {
     let mut hints: Vec<(Hint, String)> = Vec::new();
     for binding in BINDINGS.iter().filter(|binding| works(binding, contexts)) {
-        let Some(hint) = binding.footer else { continue };
-        let key = binding.shown.split(',').next().unwrap_or(binding.shown);
+        let Some(mut hint) = binding.footer else { continue };
+        if children && binding.action == Action::NextPane {
+            hint = Hint { words: ("children", "子代理"), rank: 1, key: Some("Tab:") };
+        }
+        let key = hint.key.or_else(|| binding.shown.split(',').next()).unwrap_or(binding.shown);
         let text = format!("{key} {}", lang.pick(hint.words.0, hint.words.1));
         if hints.iter().all(|(other, _)| other.words != hint.words) {
             hints.push((hint, text));
@@ -177,8 +186,9 @@ pub fn footer(contexts: &[Context], lang: Lang, cells: usize) -> String {
         hints.iter().map(|(_, text)| text.as_str()).collect::<Vec<_>>().join(" · ")
     };
     while hints.len() > 1 && wrap::cells(&line(&hints)) > cells {
-        let highest = hints.iter().map(|(hint, _)| hint.rank).max();
-        hints.retain(|(hint, _)| Some(hint.rank) != highest);
+        let least = hints.iter().enumerate().max_by_key(|(_, (hint, _))| hint.rank);
+        let Some((index, _)) = least else { break };
+        hints.remove(index);
     }
     line(&hints)
 }

@@ -7,6 +7,7 @@
 //! Reading order: [`msg`], [`keymap`], [`screen`], [`update`], [`view`], then the helpers.
 
 pub mod burst;
+pub mod child_lines;
 pub mod composer;
 pub mod conversation_pane;
 pub mod delegations_pane;

@@ -9,7 +9,7 @@ use crate::story::{Body, Call, NodeId, Story};
 use super::lang::Lang;
 use super::layout::{Areas, Shape};
 use super::paint::Tone;
-use super::screen::HeaderFacts;
+use super::view::detail::LedgerFacts;
 use super::view::{detail, help};
 use super::wrap::{Layout, cells};
 
@@ -80,7 +80,6 @@ pub struct Overlay {
     pub page: Page,
     top: usize,
     area: Rect,
-    framed: bool,
     paragraphs: Vec<(Paragraph, Layout)>,
     /// Cells before the text of named paragraphs.
     hang: usize,
@@ -109,7 +108,6 @@ impl Overlay {
             page,
             top: 0,
             area: Rect::default(),
-            framed: false,
             paragraphs: Vec::new(),
             hang: 0,
             total: 0,
@@ -122,28 +120,22 @@ impl Overlay {
         self.area
     }
 
-    /// True if its lower border is the line above the input.
-    pub fn is_framed(&self) -> bool {
-        self.framed
-    }
-
     /// Brings the text up to date.
     pub fn arrange(
         &mut self,
         story: &Story,
-        header: &HeaderFacts,
+        facts: LedgerFacts<'_>,
         lang: Lang,
         areas: Areas,
         now: Timestamp,
     ) {
         self.area = page_area(areas);
-        self.framed = areas.shape != Shape::Bare;
         let width = self.area.width.saturating_sub(4);
         let stamp = self.stamp(story, width);
         if stamp.is_none() || stamp != self.made_of {
             let paragraphs = match self.page {
                 Page::Help => help::page(lang),
-                Page::Ledger => detail::ledger(story, header, lang, now),
+                Page::Ledger => detail::ledger(story, facts, lang, now),
                 Page::ParentCall(_) | Page::ChildCall { .. } => {
                     self.call(story).map_or_else(Vec::new, |call| detail::call(call, lang))
                 }
@@ -245,6 +237,7 @@ fn rows_of(layout: &Layout) -> usize {
     layout.height().max(1)
 }
 
+/// All but the top line: while a page is open, the keys are the page's, and no input is shown.
 fn page_area(areas: Areas) -> Rect {
     match areas.shape {
         Shape::TooSmall => Rect::default(),
@@ -252,9 +245,6 @@ fn page_area(areas: Areas) -> Rect {
             let height = areas.footer.y.saturating_sub(areas.header.bottom());
             Rect { y: areas.header.bottom(), height, ..areas.screen }
         }
-        Shape::Single | Shape::Stacked | Shape::Side => {
-            let height = areas.composer.y.saturating_sub(areas.frame.y);
-            Rect { height, ..areas.frame }
-        }
+        Shape::Single | Shape::Stacked | Shape::Side => areas.frame,
     }
 }

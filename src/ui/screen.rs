@@ -4,6 +4,7 @@
 use std::collections::VecDeque;
 use std::time::Duration;
 
+use crate::domain::command::BudgetChoice;
 use crate::domain::event::Timestamp;
 use crate::story::Story;
 
@@ -14,6 +15,7 @@ use super::lang::Lang;
 use super::layout::{Areas, Choices, Focus};
 use super::overlay::Overlay;
 use super::paint::{Palette, Tone};
+use super::view::detail::LedgerFacts;
 
 /// What the header shows and no event tells.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -32,6 +34,17 @@ pub struct HeaderFacts {
     pub context_window: Option<u64>,
     /// False for the embedded researcher: then one line says so and what to do.
     pub language_model: bool,
+}
+
+/// Where answers come from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Answers {
+    /// A language model.
+    Model,
+    /// A file of prepared turns.
+    Script,
+    /// The embedded researcher.
+    Search,
 }
 
 /// How long the question whether to stop stands, in ms.
@@ -65,6 +78,8 @@ pub struct Screen {
     pub size: (u16, u16),
     /// What the header shows and no event tells.
     pub header: HeaderFacts,
+    /// Where answers come from.
+    pub answers: Answers,
     /// What the keys go to.
     pub focus: Focus,
     /// What is being typed.
@@ -87,6 +102,8 @@ pub struct Screen {
     pub flash: Option<Flash>,
     /// What the user sent and the history does not have yet, oldest first.
     pub pending: VecDeque<String>,
+    /// The budget that was set and that no answer has got yet.
+    pub next_budget: Option<BudgetChoice>,
     /// True once the session was asked to end.
     pub leaving: bool,
 }
@@ -98,9 +115,10 @@ impl Screen {
             lang,
             palette,
             size,
+            answers: if header.language_model { Answers::Model } else { Answers::Search },
             header,
             focus: Focus::Composer,
-            composer: Composer::default(),
+            composer: Composer::new(lang),
             conversation: ConversationPane::default(),
             delegations: DelegationsPane::default(),
             overlay: None,
@@ -110,6 +128,7 @@ impl Screen {
             interrupted: None,
             flash: None,
             pending: VecDeque::new(),
+            next_budget: None,
             leaving: false,
         }
     }
@@ -133,10 +152,11 @@ impl Screen {
     pub fn prepare(&mut self, story: &Story, now: Timestamp) -> Areas {
         let areas = self.areas(story);
         let intro = self.intro();
-        self.conversation.arrange(story, &self.pending, &intro, areas.conversation);
+        self.conversation.arrange(story, &self.pending, intro, areas.conversation);
         self.delegations.arrange(story, areas.delegations);
         if let Some(overlay) = &mut self.overlay {
-            overlay.arrange(story, &self.header, self.lang, areas, now);
+            let ledger = LedgerFacts { model: &self.header.model, next: self.next_budget };
+            overlay.arrange(story, ledger, self.lang, areas, now);
         }
         areas
     }
@@ -151,21 +171,33 @@ impl Screen {
         self.focus == Focus::Composer && self.overlay.is_none()
     }
 
+    /// Takes note of who answers, which may have been found only after the first frame.
+    pub fn answered_by(&mut self, provider: &str, model: &str) {
+        self.answers = match provider {
+            "script" => Answers::Script,
+            "offline" => Answers::Search,
+            _ => Answers::Model,
+        };
+        model.clone_into(&mut self.header.model);
+    }
+
     /// The conversation's first words.
-    pub fn intro(&self) -> String {
-        if self.header.language_model {
-            return self
-                .lang
-                .pick("Ask something. F1 shows the keys.", "请提问。F1 查看按键。")
-                .to_owned();
+    pub fn intro(&self) -> &'static str {
+        match self.answers {
+            Answers::Model => {
+                self.lang.pick("Ask something. F1 shows the keys.", "请提问。F1 查看按键。")
+            }
+            Answers::Script => self.lang.pick(
+                "script · no language model: answers are played from a file. F1 shows the keys.",
+                "脚本 · 没有语言模型：回答按文件播放。F1 查看按键。",
+            ),
+            Answers::Search => self.lang.pick(
+                "offline · no language model: answers come from searching this folder.\n\
+                 For a model set OPENAI_API_KEY, or --base-url for a local server.",
+                "离线 · 没有语言模型：回答来自对此文件夹的搜索。\n\
+                 如需模型，请设置 OPENAI_API_KEY，或用 --base-url 指定本地服务。",
+            ),
         }
-        let offline = self.lang.pick(
-            "offline · no language model: answers come from searching this folder.\n\
-             For a model set OPENAI_API_KEY, or --base-url for a local server.",
-            "离线 · 没有语言模型：回答来自对此文件夹的搜索。\n\
-             如需模型，请设置 OPENAI_API_KEY，或用 --base-url 指定本地服务。",
-        );
-        offline.to_owned()
     }
 
     /// Says something in the footer.

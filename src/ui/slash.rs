@@ -46,8 +46,8 @@ pub const COMMANDS: [(&str, &str, &str, &str); 8] = [
     (
         "/budget",
         "[tight|normal|generous|TURNS]",
-        "the ledger; or what the next run gets",
-        "账目；或设定下一次的预算",
+        "the ledger; or the budget from the next answer on",
+        "账目；或设定自下一次回答起的预算",
     ),
     ("/compact", "", "summarise what came before", "概括之前的对话"),
     ("/model", "[NAME]", "the models there are; or take another one", "可用模型；或换用另一个"),
@@ -79,6 +79,9 @@ const PLANNED: [&str; 22] = [
     "/tell",
     "/retry",
 ];
+
+/// Roles that are planned and do not exist yet: as the first word they are no part of the task.
+const PLANNED_ROLES: [&str; 3] = ["worker", "tester", "reviewer"];
 
 /// Reads a line. `None` if it is a message: it does not start with `/` and a word of letters.
 pub fn read(text: &str, lang: Lang) -> Option<Result<Slash, Refused>> {
@@ -141,6 +144,15 @@ fn delegate(rest: &str, lang: Lang) -> Result<Slash, Refused> {
     {
         return Ok(Slash::Delegate { role: Some(first.to_owned()), text: text.trim().to_owned() });
     }
+    let first = rest.split_whitespace().next().unwrap_or_default();
+    if PLANNED_ROLES.contains(&first) && roles.get(first).is_none() {
+        let names: Vec<&str> = roles.iter().map(|role| role.name.as_str()).collect();
+        let (no_role, there_are) = (
+            lang.pick("is no role yet; there are", "还不是角色；现有"),
+            names.join(lang.pick(", ", "、")),
+        );
+        return Err(Refused(format!("`{first}` {no_role} {there_are}")));
+    }
     Ok(Slash::Delegate { role: None, text: rest.to_owned() })
 }
 
@@ -192,13 +204,23 @@ mod tests {
 
     #[test]
     fn what_does_not_exist_is_refused_by_name_and_a_path_is_a_message() {
-        for line in ["/role", "/nope", "/cancel x", "/budget 0", "/budget -3", "/delegate"] {
+        for line in [
+            "/role",
+            "/nope",
+            "/cancel x",
+            "/budget 0",
+            "/budget -3",
+            "/delegate",
+            "/delegate worker find X",
+            "/delegate tester",
+        ] {
             assert!(matches!(read(line, Lang::En), Some(Err(_))), "{line}");
         }
         let refused = |line| match read(line, Lang::Zh) {
             Some(Err(Refused(words))) => words,
             other => panic!("{other:?}"),
         };
+        assert!(refused("/delegate worker x").contains("researcher"));
         assert!(refused("/theme dark").starts_with("/theme"));
         for line in ["hello", "/etc/hosts is what?", "/", "a /help"] {
             assert_eq!(read(line, Lang::En), None, "{line}");

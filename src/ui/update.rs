@@ -5,15 +5,17 @@ use crate::domain::command::Command;
 use crate::domain::event::{Fact, Speaker, Timestamp};
 use crate::story::{Doing, Node, NodeId, Story};
 
+use super::child_lines::Line;
 use super::composer::Edit;
-use super::delegations_pane::{Filter, Line};
+use super::delegations_pane::{Filter, Selected};
 use super::keymap::{self, Action, Move};
-use super::layout::Focus;
+use super::layout::{Focus, Shape};
 use super::msg::{Effect, Msg};
 use super::overlay::{Overlay, Page};
 use super::paint::Tone;
 use super::screen::{Screen, composer_width};
 use super::slash::{self, Refused, Slash};
+use super::view::words::budget_words;
 
 /// A step of the divider, in percent.
 const DIVIDER_STEP: u16 = 4;
@@ -79,15 +81,10 @@ fn happened(screen: &mut Screen, story: &Story, fact: &Fact, of_child: bool) {
             }
         }
         Fact::Notice { code, .. } if code == UNSENT => take_back(screen),
-        // A model may have been found only after the first frame.
-        Fact::SessionStarted { provider, model, .. }
-            if provider != "offline" && provider != "script" =>
-        {
-            screen.header.language_model = true;
-            screen.header.model.clone_from(model);
-        }
-        Fact::SessionStarted { .. }
-        | Fact::SessionFinished { .. }
+        // From here on it is the budget of the answer.
+        Fact::RunStarted { depth: 0, .. } => screen.next_budget = None,
+        Fact::SessionStarted { provider, model, .. } => screen.answered_by(provider, model),
+        Fact::SessionFinished { .. }
         | Fact::RetryScheduled { .. }
         | Fact::Compacted { .. }
         | Fact::ContextAdded { .. }
@@ -150,6 +147,10 @@ fn act(screen: &mut Screen, story: &Story, action: Action, now: Timestamp) -> Ve
             screen.composer.edit(Edit::Delete);
         }
         Action::Repaint => return vec![Effect::Repaint],
+        Action::Suspend => {
+            let words = screen.lang.pick("^Z: suspending is not built yet", "^Z：挂起尚未实现");
+            screen.say(words, Tone::Warning, now);
+        }
         Action::Edit(edit) => screen.composer.edit(edit),
         Action::InputUp => {
             let width = composer_width(screen.size.0);
@@ -163,7 +164,10 @@ fn act(screen: &mut Screen, story: &Story, action: Action, now: Timestamp) -> Ve
         Action::InputStart => screen.composer.edit(Edit::Start),
         Action::InputEnd if screen.composer.is_empty() => screen.conversation.follow(),
         Action::InputEnd => screen.composer.edit(Edit::End),
-        Action::NextPane => focus(screen, story, next(screen.focus)),
+        Action::NextPane => {
+            let to = next(screen.focus, screen.areas(story).shape);
+            focus(screen, story, to);
+        }
         Action::ToConversation => go(screen, story, Focus::Conversation),
         Action::ToDelegations => go(screen, story, Focus::Delegations),
         Action::ToComposer => go(screen, story, Focus::Composer),
@@ -179,11 +183,20 @@ fn act(screen: &mut Screen, story: &Story, action: Action, now: Timestamp) -> Ve
     Vec::new()
 }
 
-fn next(focus: Focus) -> Focus {
+/// Round the panes. Where only one of them is shown, the input stands below the conversation, so
+/// the children come right after it.
+fn next(focus: Focus, shape: Shape) -> Focus {
+    let one_by_one = match shape {
+        Shape::Single | Shape::Bare | Shape::TooSmall => true,
+        Shape::Stacked | Shape::Side => false,
+    };
     match focus {
+        Focus::Composer if one_by_one => Focus::Delegations,
+        Focus::Delegations if one_by_one => Focus::Conversation,
+        Focus::Conversation if one_by_one => Focus::Composer,
+        Focus::Composer => Focus::Conversation,
         Focus::Conversation => Focus::Delegations,
         Focus::Delegations => Focus::Composer,
-        Focus::Composer => Focus::Conversation,
     }
 }
 
@@ -266,11 +279,9 @@ fn run(screen: &mut Screen, story: &Story, command: Slash, now: Timestamp) -> Ve
         }
         Slash::Budget(None) => screen.overlay = Some(Overlay::new(Page::Ledger)),
         Slash::Budget(Some(budget)) => {
-            screen.say(
-                lang.pick("the next answer gets this budget", "下一次回答将使用此预算"),
-                Tone::Good,
-                now,
-            );
+            let words = lang.pick("from the next answer on:", "自下一次回答起：");
+            screen.say(format!("{words} {}", budget_words(budget, lang)), Tone::Good, now);
+            screen.next_budget = Some(budget);
             return vec![Effect::Send(Command::SetBudget { budget })];
         }
     }
@@ -308,7 +319,7 @@ fn cancel_selected(screen: &mut Screen, story: &Story, now: Timestamp) -> Vec<Ef
 
 fn cancel(screen: &mut Screen, node: &Node, now: Timestamp) -> Vec<Effect> {
     let lang = screen.lang;
-    let name = node.task.map_or_else(|| node.role.clone(), |task| format!("#{}", task.0));
+    let name = node.task.map_or_else(|| "task".to_owned(), |task| format!("#{}", task.0));
     if !node.is_live() {
         screen.say(format!("{name} {}", lang.pick("has ended", "已结束")), Tone::Plain, now);
         return Vec::new();
@@ -419,7 +430,7 @@ fn in_conversation(screen: &mut Screen, story: &Story, to: Move) {
         Move::Left => pane.pick(story, false),
         Move::Right => pane.pick(story, true),
         Move::Up | Move::Down | Move::PageUp | Move::PageDown => {
-            pane.scroll(story, &screen.pending, &intro, rows(to, pane.height()));
+            pane.scroll(story, &screen.pending, intro, rows(to, pane.height()));
         }
     }
 }
@@ -435,18 +446,17 @@ fn open(screen: &mut Screen, story: &Story) {
         }),
         Focus::Delegations => {
             screen.delegations.select_something(story);
-            screen.delegations.selected().map(|selected| match selected.line {
-                Line::Call(index) => Page::ChildCall { node: selected.node, index },
-                Line::Header
-                | Line::Gauge
-                | Line::Gets
-                | Line::Runaway
-                | Line::Notice(_)
-                | Line::Words(_)
-                | Line::State
-                | Line::Report(_)
-                | Line::Tally => Page::Child(selected.node),
-            })
+            match screen.delegations.selected() {
+                Some(Selected { line: Line::Earlier, .. }) => {
+                    screen.delegations.show_all_calls(story);
+                    None
+                }
+                Some(Selected { node, line: Line::Call(index) }) => {
+                    Some(Page::ChildCall { node, index })
+                }
+                Some(Selected { node, .. }) => Some(Page::Child(node)),
+                None => None,
+            }
         }
         Focus::Composer => None,
     };

@@ -2,6 +2,8 @@
 
 use offshoot::domain::event::Level;
 use offshoot::domain::report::Status;
+use offshoot::ui::paint::Palette;
+use offshoot::ui::screen::Screen;
 use offshoot::ui::{HeaderFacts, Lang};
 
 use super::feed::{Feed, parent, three_children};
@@ -69,12 +71,42 @@ fn a_finished_answer_with_its_notice() {
 
 #[test]
 fn without_a_model_one_line_says_so_and_what_to_do() {
-    let mut screen = screen(Lang::En, (100, 20));
-    screen.header = HeaderFacts { language_model: false, ..header() };
+    let header = HeaderFacts { language_model: false, ..header() };
+    let mut screen = Screen::new(Lang::En, Palette { colour: true }, header, (100, 20));
     let feed = Feed::new();
     let text = text(&mut screen, &feed.story, feed.now());
     assert!(text.contains("offline · no language model"), "{text}");
     assert!(text.contains("OPENAI_API_KEY") && text.contains("--base-url"), "{text}");
+}
+
+#[test]
+fn a_script_says_that_it_is_one() {
+    let mut watch = Watch::new(Feed::new(), (120, 20));
+    let text = watch.text();
+    assert!(text.contains("script · demo-1 · read-only"), "{text}");
+    assert!(text.contains("answers are played") && !text.contains("OPENAI_API_KEY"), "{text}");
+}
+
+#[test]
+fn the_top_line_gives_up_what_matters_least_first() {
+    let mut watch = Watch::new(three_children(), (120, 30));
+    watch.screen.header.workspace = "~/a/long/way/to/the/code/demo".to_owned();
+    let mut top = |width: u16| {
+        watch.screen.size = (width, 30);
+        watch.text().lines().next().unwrap().to_owned()
+    };
+    for (width, there, gone) in [
+        (120, "~/a/long/way/to/the/code/demo (main)", "…"),
+        (100, "~/a/long/way/to/the/code/demo (main)", "kept out"),
+        (80, "…/way/to/the/code/demo (main)", "ctx"),
+        (60, "demo (main)", "…"),
+        (50, "script · demo-1 · read-only · $0.04", "demo (main)"),
+        (40, "read-only · $0.04", "kept"),
+    ] {
+        let line = top(width);
+        assert!(line.contains(there) && !line.contains(gone), "{width}: {line}");
+        assert!(line.contains("read-only") && line.contains("$0.04"), "{width}: {line}");
+    }
 }
 
 #[test]

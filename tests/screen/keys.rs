@@ -370,7 +370,7 @@ fn scrolling_down_to_the_end_follows_again() {
     watch.press(&["j", "j", "j"]);
     assert!(!watch.screen.conversation.is_reading_back());
     watch.press(&["g"]);
-    assert!(watch.text().contains("F1 shows the keys"));
+    assert!(watch.text().contains("answers are played"));
     watch.press(&["G"]);
     assert!(watch.text().contains("line 99"));
 }
@@ -473,4 +473,88 @@ fn nothing_wakes_the_screen_while_nothing_ages() {
     assert!(watch.screen.next_wake(&watch.feed.story, now).is_none());
     let running = Watch::new(two_live(), SIZE);
     assert!(running.screen.next_wake(&running.feed.story, running.feed.now()).is_some());
+}
+
+#[test]
+fn a_page_takes_the_keys_and_hides_the_input() {
+    // Letters once closed the page or vanished, with the input still in view.
+    let mut watch = Watch::new(two_live(), SIZE);
+    watch.type_text("a draft");
+    watch.press(&["F1"]);
+    let text = watch.text();
+    assert!(!text.contains("a draft") && !text.contains("type a message"), "{text}");
+    let footer = watch.footer();
+    assert!(footer.contains("Esc close") && footer.contains("scroll"), "{footer}");
+    assert!(!footer.contains("Tab"), "{footer}");
+    assert_eq!(watch.press(&["Tab", "w", "h"]), []);
+    assert!(watch.text().contains("Keys and commands"), "Tab and letters leave it open");
+    watch.press(&["q"]);
+    assert!(watch.text().contains("│ a draft"));
+}
+
+#[test]
+fn tab_shows_a_live_child_where_only_one_pane_is_shown() {
+    let mut watch = Watch::new(two_live(), (50, 15));
+    assert!(watch.footer().contains("Tab: children"), "{}", watch.footer());
+    watch.press(&["Alt+1"]);
+    let top = watch.text().lines().nth(1).unwrap().to_owned();
+    assert!(top.starts_with("┌ ▸ Conversation ─") && top.contains("2 running"), "{top}");
+    watch.press(&["Alt+3", "Tab"]);
+    assert_eq!(watch.screen.focus, Focus::Delegations);
+    assert!(watch.text().contains("#2 researcher"));
+    watch.press(&["Tab", "Tab"]);
+    assert_eq!(watch.screen.focus, Focus::Composer);
+}
+
+#[test]
+fn ctrl_c_while_something_runs_says_what_a_second_one_does() {
+    let mut watch = Watch::new(two_live(), SIZE);
+    watch.press(&["^C"]);
+    let footer = watch.footer();
+    assert!(footer.contains("Esc again: yes") && footer.contains("^C again quits"), "{footer}");
+    assert_eq!(watch.press(&["^C"]), [Effect::Quit]);
+}
+
+#[test]
+fn a_budget_waits_for_the_next_answer_and_the_ledger_shows_it() {
+    let mut watch = Watch::new(Feed::new(), SIZE);
+    watch.type_text("/budget tight");
+    watch.press(&["Enter"]);
+    assert!(watch.footer().contains("from the next answer on: tight"), "{}", watch.footer());
+    watch.type_text("/budget");
+    watch.press(&["Enter"]);
+    let text = watch.text();
+    assert!(text.contains("From the next answer on") && text.contains("tight"), "{text}");
+    watch.feed.user(1, "go").run(1);
+    assert!(!watch.text().contains("From the next answer on"));
+}
+
+#[test]
+fn a_role_that_does_not_exist_yet_is_refused_and_those_that_do_are_named() {
+    let mut watch = Watch::new(Feed::new(), SIZE);
+    watch.type_text("/delegate worker find it");
+    assert_eq!(watch.press(&["Enter"]), []);
+    let footer = watch.footer();
+    assert!(footer.contains("`worker`") && footer.contains("researcher, planner"), "{footer}");
+    assert_eq!(watch.screen.composer.text(), "/delegate worker find it");
+}
+
+#[test]
+fn a_filter_that_shows_nothing_says_so_and_how_to_return() {
+    let mut feed = Feed::new();
+    feed.user(1, "go").run(1).child(1, "c1", "x").finish_child(1, Status::Completed, "done");
+    let mut watch = Watch::new(feed, SIZE);
+    watch.press(&["Alt+2", "f"]);
+    assert!(watch.text().contains("no child is live · f:"), "{}", watch.text());
+    watch.press(&["f"]);
+    assert!(watch.text().contains("no child failed · f: all"));
+    watch.press(&["f"]);
+    assert!(watch.text().contains("#1 researcher"));
+}
+
+#[test]
+fn ctrl_z_says_that_it_does_nothing() {
+    let mut watch = Watch::new(Feed::new(), SIZE);
+    assert_eq!(watch.press(&["^Z"]), []);
+    assert!(watch.footer().contains("not built yet"));
 }

@@ -1,11 +1,12 @@
 //! Events in, and what a reader knows after them.
 
 use offshoot::domain::budget::Dimension;
-use offshoot::domain::event::{Fact, Failure, Level};
+use offshoot::domain::event::{Fact, Failure, Level, Origin};
 use offshoot::domain::ids::{CallId, TaskId};
+use offshoot::domain::message::ToolCall;
 use offshoot::domain::report::{By, Status};
 use offshoot::domain::violation::{Code, Violation};
-use offshoot::story::{Body, CallState, Doing, Entry, Gauge, NodeState, Runaway, Story};
+use offshoot::story::{Body, CallState, Counts, Doing, Entry, Gauge, NodeState, Runaway, Story};
 use serde_json::json;
 
 use super::feed::{
@@ -85,8 +86,8 @@ fn a_childs_state_is_what_the_runtime_says_and_has_an_age() {
     let mut feed = Feed::new();
     let task = task_call("c1", "researcher", "look");
     let read = call("d1", "read_file", json!({"path": "x"}));
-    feed.user(1, "hi").run(1).says(parent(1), "", vec![task.clone()]).queued(1, "c1", 2);
-    assert_eq!(doing(&feed.story, 1, &feed), "queued 2");
+    feed.user(1, "hi").run(1).says(parent(1), "", vec![task.clone()]).queued(1, "c1", 0);
+    assert_eq!(doing(&feed.story, 1, &feed), "queued 0");
     feed.starts(parent(1), &task).child(1, "c1", "look");
     assert_eq!(doing(&feed.story, 1, &feed), "between");
     feed.turn(child(1), 1).wait(12_000);
@@ -191,6 +192,79 @@ fn a_refused_delegation_is_a_node_that_never_ran() {
     assert_eq!((node.role.as_str(), node.notices[0].text.as_str()), ("worker", "bash is not held"));
     assert_eq!(feed.story.reports().count(), 1);
     assert_eq!(kinds(feed.story.entries()), ["user", "delegation"]);
+}
+
+fn refuse(feed: &mut Feed, by: Origin, asked: &ToolCall) {
+    let message = "delegation ends here".to_owned();
+    let fact = Fact::ContractRefused {
+        call: asked.call.clone(),
+        code: Code::DepthExceeded,
+        field: String::new(),
+        message: message.clone(),
+        violations: vec![Violation::new(Code::DepthExceeded, "", message.clone())],
+    };
+    let mut refusal = report(1, Status::Blocked, &message);
+    (refusal.task_id, refusal.attempt, refusal.trace) = (None, None, None);
+    refusal.evidence.clear();
+    feed.add(by.clone(), fact);
+    feed.ends_with(by, asked, &refusal.to_json(), 0, Some(Failure::Refused));
+}
+
+#[test]
+fn what_a_child_asked_for_and_was_refused_stands_under_that_child() {
+    // It once was a second node with the child's own number, beside the child.
+    let mut feed = Feed::new();
+    let (one, two) = (task_call("same", "researcher", "a"), task_call("same", "researcher", "b"));
+    feed.user(1, "hi").run(1).says(parent(1), "", vec![one.clone()]).starts(parent(1), &one);
+    feed.child(6, "same", "a").says(child(6), "", vec![two.clone()]);
+    refuse(&mut feed, child(6), &two);
+    let nodes = feed.story.delegations().nodes();
+    assert_eq!(nodes.len(), 2);
+    assert_eq!((nodes[1].parent, nodes[1].task), (Some(nodes[0].id), None));
+    assert_eq!((nodes[0].task, nodes[0].is_live()), (Some(TaskId(6)), true));
+    assert_eq!((nodes[1].description.as_str(), nodes[1].never_ran()), ("b", true));
+    assert_eq!(nodes[0].calls[0].child, Some(nodes[1].id));
+}
+
+#[test]
+fn each_that_waits_knows_how_many_wait_before_it_right_now() {
+    let mut feed = Feed::new();
+    feed.user(1, "hi").run(1);
+    for (task, position) in [(1, 0), (2, 1), (3, 2)] {
+        feed.queued(task, &format!("c{task}"), position);
+    }
+    let all = |feed: &Feed| [1, 2, 3].map(|task| doing(&feed.story, task, feed));
+    assert_eq!(all(&feed), ["queued 0", "queued 1", "queued 2"]);
+    feed.child(1, "c1", "x");
+    assert_eq!(all(&feed), ["between", "queued 0", "queued 1"]);
+    feed.ends_with(parent(1), &task_call("c2", "", ""), "", 0, Some(Failure::Cancelled));
+    assert_eq!(all(&feed), ["between", "ended cancelled", "queued 0"]);
+    let counts = feed.story.delegations().counts();
+    let expected = Counts { running: 1, queued: 1, cancelled: 1, ..Counts::default() };
+    assert_eq!(counts, expected);
+}
+
+#[test]
+fn only_what_completed_counts_as_done() {
+    let mut feed = Feed::new();
+    feed.user(1, "hi").run(1);
+    let ends = [
+        Status::Completed,
+        Status::Failed,
+        Status::InvalidResult,
+        Status::Cancelled,
+        Status::Blocked,
+        Status::BudgetExhausted,
+    ];
+    for (task, status) in (1..).zip(ends) {
+        feed.child(task, &format!("c{task}"), "x").finish_child(task, status, "");
+    }
+    let counts = feed.story.delegations().counts();
+    let one_each = Counts { done: 1, failed: 2, cancelled: 1, refused: 1, exhausted: 1, ..counts };
+    assert_eq!((counts, counts.running + counts.queued), (one_each, 0));
+    feed.child(2, "c2", "again");
+    let counts = feed.story.delegations().counts();
+    assert_eq!((counts.running, counts.failed), (1, 1), "a new attempt is live again");
 }
 
 #[test]

@@ -6,7 +6,7 @@ use crate::story::{Body, Call, Doing, Entry, Story};
 use super::super::conversation_pane::{Item, gap};
 use super::super::layout::Focus;
 use super::super::paint::{Row, Tone, piece};
-use super::super::screen::Screen;
+use super::super::screen::{Answers, Screen};
 use super::words;
 
 /// The rows that are in view.
@@ -20,7 +20,10 @@ pub fn rows(story: &Story, screen: &Screen, now: Timestamp) -> Vec<Row> {
         match item {
             Item::Intro => {
                 let text = screen.conversation.text(item, row);
-                let tone = if screen.header.language_model { Tone::Quiet } else { Tone::Warning };
+                let tone = match screen.answers {
+                    Answers::Model => Tone::Quiet,
+                    Answers::Script | Answers::Search => Tone::Warning,
+                };
                 Row::of(format!("   {text}"), tone)
             }
             Item::Entry(index) => match story.entries().get(index) {
@@ -61,10 +64,12 @@ fn entry(
         Body::Call(call) => match story.child_of_entry(entry) {
             Some(node) => {
                 let (state, tone) = words::doing_short(node.doing(now), screen.lang);
-                let number = words::number(node);
-                Row::of("   ⤷ ", Tone::Quiet)
-                    .and(format!("{number} {}", node.role), Tone::Child)
-                    .and(format!(" · {state}"), tone)
+                let row = Row::of("   ⤷ ", Tone::Quiet).and(words::name(node), Tone::Child);
+                if node.never_ran() && node.task.is_none() {
+                    row.and(format!(" {state}"), tone).and(about(&node.description), Tone::Plain)
+                } else {
+                    row.and(format!(" · {state}"), tone)
+                }
             }
             None => own_call(call, story.is_running(), screen, now),
         },
@@ -74,6 +79,10 @@ fn entry(
             Row::of(format!(" ■ {answer} {state}"), tone)
         }
     }
+}
+
+fn about(description: &str) -> String {
+    if description.is_empty() { String::new() } else { format!(" · {description}") }
 }
 
 fn own_call(call: &Call, live: bool, screen: &Screen, now: Timestamp) -> Row {

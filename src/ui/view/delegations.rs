@@ -5,7 +5,9 @@ use ratatui::layout::Rect;
 use crate::domain::event::{ContractView, Timestamp};
 use crate::story::{Gauge, Node, NodeState, Story};
 
-use super::super::delegations_pane::{INDENT, Line, Selected, indent};
+use super::super::child_lines::Line;
+use super::super::delegations_pane::{Filter, INDENT, Selected, indent};
+use super::super::lang::Lang;
 use super::super::layout::Focus;
 use super::super::paint::{Row, Tone, piece};
 use super::super::screen::Screen;
@@ -13,10 +15,30 @@ use super::{gauge, words};
 
 /// The rows that are in view.
 pub fn rows(story: &Story, screen: &Screen, area: Rect, now: Timestamp) -> Vec<Row> {
-    if story.delegations().nodes().is_empty() && !area.is_empty() {
-        let nothing = screen.lang.pick("nothing delegated yet", "尚无委派");
-        return vec![Row::of(format!(" {nothing}"), Tone::Quiet)];
+    let mut rows = shown(story, screen, now);
+    if rows.is_empty() && !area.is_empty() {
+        rows.push(Row::of(format!(" {}", nothing(story, screen)), Tone::Quiet));
     }
+    rows
+}
+
+/// Why there is nothing to show, and how there would be.
+fn nothing(story: &Story, screen: &Screen) -> &'static str {
+    let lang = screen.lang;
+    match screen.delegations.filter {
+        _ if story.delegations().nodes().is_empty() => {
+            lang.pick("nothing delegated yet", "尚无委派")
+        }
+        Filter::All => "",
+        Filter::Live => lang.pick(
+            "no child is live · f: failed ones, f f: all",
+            "没有运行中的子代理 · f：失败的，f f：全部",
+        ),
+        Filter::Failed => lang.pick("no child failed · f: all", "没有失败的子代理 · f：全部"),
+    }
+}
+
+fn shown(story: &Story, screen: &Screen, now: Timestamp) -> Vec<Row> {
     let selected = screen.delegations.selected();
     let row = |(node, line): (&Node, Line)| {
         let this = Selected { node: node.id, line };
@@ -48,7 +70,11 @@ fn row(
     match line {
         Line::Header => header(story, screen, node, depth, now),
         Line::Gauge => match &node.run {
-            Some(run) => gauge::row(&Gauge::of(run, now), &format!("{blank} "), screen.lang),
+            Some(run) => {
+                // The mark of what is selected takes a cell.
+                let width = screen.delegations.width().saturating_sub(1);
+                gauge::row(&Gauge::of(run, now), &format!("{blank} "), width, screen.lang)
+            }
             None => Row::default(),
         },
         Line::Gets => match &node.run {
@@ -56,9 +82,20 @@ fn row(
             None => Row::default(),
         },
         Line::Runaway => match node.runaway() {
-            Some(runaway) => inner(&words::runaway(runaway, screen.lang), Tone::Warning),
+            Some(runaway) => {
+                let how = how_to_cancel(screen, node);
+                inner(&words::runaway(runaway, &how, screen.lang), Tone::Warning)
+            }
             None => Row::default(),
         },
+        Line::Earlier => {
+            let earlier = screen.delegations.earlier_calls(node.id);
+            let words = match screen.lang {
+                Lang::En => format!("… {earlier} earlier calls (Enter: all)"),
+                Lang::Zh => format!("… 之前还有 {earlier} 次调用（Enter 显示全部）"),
+            };
+            inner(&words, Tone::Quiet)
+        }
         Line::Call(index) => match node.calls.get(index) {
             Some(call) => {
                 let (outcome, tone) = words::outcome(call, node.is_live(), screen.lang, now);
@@ -94,17 +131,18 @@ fn header(story: &Story, screen: &Screen, node: &Node, depth: usize, now: Timest
         NodeState::Running => (words::spinner(now), Tone::Child),
         NodeState::Ended(end) => words::sign(end),
     };
-    let number = words::number(node);
-    let row = Row::of(format!("{}{fold} ", " ".repeat(indent(depth))), Tone::Plain)
+    let mut row = Row::of(format!("{}{fold} ", " ".repeat(indent(depth))), Tone::Plain)
         .and(format!("{sign} "), sign_tone)
-        .and(format!("{number} {}", node.role), Tone::Strong)
-        .and(format!("  {}", node.description), Tone::Plain);
+        .and(words::name(node), Tone::Strong);
+    if !node.description.is_empty() {
+        row = row.and(format!("  {}", node.description), Tone::Plain);
+    }
     match &node.state {
         NodeState::Running => {
             row.right(format!("{} ", words::clock(node.elapsed_ms(now))), Tone::Plain)
         }
         NodeState::Queued { .. } => {
-            let (state, tone) = words::doing_short(node.doing(now), screen.lang);
+            let (state, tone) = words::doing(node.doing(now), screen.lang, now);
             row.right(format!("{state} "), tone)
         }
         NodeState::Ended(end) => {
@@ -112,6 +150,17 @@ fn header(story: &Story, screen: &Screen, node: &Node, depth: usize, now: Timest
             let turns = node.run.as_ref().map_or_else(String::new, |run| format!(" {}t", run.turn));
             row.right(format!("{state}{turns} "), tone)
         }
+    }
+}
+
+/// The key that cancels this very child from here, or the command that does so from anywhere.
+fn how_to_cancel(screen: &Screen, node: &Node) -> String {
+    let selected = screen.delegations.selected().is_some_and(|selected| selected.node == node.id);
+    match node.task {
+        _ if selected && screen.focus == Focus::Delegations => "x".to_owned(),
+        _ if selected => "^X".to_owned(),
+        Some(task) => format!("/cancel #{}", task.0),
+        None => "^X".to_owned(),
     }
 }
 

@@ -4,7 +4,8 @@
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
-use crate::domain::budget::{Dimension, Limit};
+use crate::domain::budget::{Budget, Dimension, Limit};
+use crate::domain::command::BudgetChoice;
 use crate::domain::event::{ContractView, Receipt, Share, Timestamp};
 use crate::domain::report::Report;
 use crate::sanitize;
@@ -13,7 +14,7 @@ use crate::story::{Call, Gauge, Node, Run, Story};
 use super::super::lang::Lang;
 use super::super::overlay::{Overlay, Page, PageRow, Paragraph};
 use super::super::paint::{self, Row, Tone, piece};
-use super::super::screen::{HeaderFacts, Screen};
+use super::super::screen::Screen;
 use super::super::wrap;
 use super::{gauge, words};
 
@@ -24,21 +25,17 @@ pub fn draw(story: &Story, screen: &Screen, overlay: &Overlay, buffer: &mut Buff
         return;
     }
     paint::clear(buffer, area);
-    border(buffer, area, overlay.is_framed(), screen);
-    let title = format!(
-        " {} ",
-        wrap::ellipsis(
-            &title(story, overlay.page, screen.lang),
-            usize::from(area.width).saturating_sub(8)
-        )
-    );
+    border(buffer, area, screen);
+    let (shown, total) = overlay.progress();
+    let place = format!(" {shown}/{total} ");
+    let room = usize::from(area.width).saturating_sub(wrap::cells(&place) + 5);
+    let title = format!(" {} ", wrap::ellipsis(&title(story, overlay.page, screen.lang), room));
     let strong = screen.palette.style(Tone::Strong);
     paint::put(buffer, area.x + 1, area.y, area.width - 2, &title, strong);
-    let (shown, total) = overlay.progress();
-    let hint = screen.lang.pick("Esc closes", "Esc 关闭");
-    let place = format!(" {shown}/{total} · {hint} ");
-    let quiet = screen.palette.style(Tone::Quiet);
-    paint::put(buffer, area.x + 1, area.bottom() - 1, area.width - 2, &place, quiet);
+    let x = area.right().saturating_sub(u16::try_from(wrap::cells(&place)).unwrap_or(0) + 2);
+    if x > area.x {
+        paint::put(buffer, x, area.y, area.width - 2, &place, screen.palette.style(Tone::Quiet));
+    }
     for (row, y) in overlay.rows().iter().zip(area.top() + 1..area.bottom() - 1) {
         let line = Rect { x: area.x + 1, y, width: area.width - 2, height: 1 };
         paint::row(buffer, line, &page_row(row), screen.palette);
@@ -56,7 +53,7 @@ fn page_row(row: &PageRow<'_>) -> Row {
     Row { left, ..Row::default() }
 }
 
-fn border(buffer: &mut Buffer, area: Rect, framed: bool, screen: &Screen) {
+fn border(buffer: &mut Buffer, area: Rect, screen: &Screen) {
     let style = screen.palette.style(Tone::Quiet);
     let (right, bottom) = (area.right() - 1, area.bottom() - 1);
     for x in area.left()..area.right() {
@@ -67,25 +64,15 @@ fn border(buffer: &mut Buffer, area: Rect, framed: bool, screen: &Screen) {
         paint::put(buffer, area.x, y, 1, "│", style);
         paint::put(buffer, right, y, 1, "│", style);
     }
-    // In a frame the page stands on the line above the input.
-    let below = if framed { ("├", "┤") } else { ("└", "┘") };
-    let corners = [
-        (area.x, area.y, "┌"),
-        (right, area.y, "┐"),
-        (area.x, bottom, below.0),
-        (right, bottom, below.1),
-    ];
+    let corners =
+        [(area.x, area.y, "┌"), (right, area.y, "┐"), (area.x, bottom, "└"), (right, bottom, "┘")];
     for (x, y, sign) in corners {
         paint::put(buffer, x, y, 1, sign, style);
     }
 }
 
 fn title(story: &Story, page: Page, lang: Lang) -> String {
-    let of_node = |node: Option<&Node>| match node {
-        Some(Node { task: Some(task), role, .. }) => format!("#{} {role}", task.0),
-        Some(node) => node.role.clone(),
-        None => String::new(),
-    };
+    let of_node = |node: Option<&Node>| node.map_or_else(String::new, words::name);
     let title = match page {
         Page::Help => lang.pick("Keys and commands", "按键与命令").to_owned(),
         Page::Ledger => lang.pick("Budget", "预算").to_owned(),
@@ -139,19 +126,22 @@ fn json_text(value: &serde_json::Value) -> String {
 /// A child in full: what it does, what it was given, what it has used, what came back.
 pub fn child(node: &Node, lang: Lang, now: Timestamp) -> Vec<Paragraph> {
     let (state, tone) = words::doing(node.doing(now), lang, now);
-    let mut page = vec![
-        Paragraph::heading(node.description.clone()),
-        Paragraph::named(lang.pick("state", "状态"), state).toned(tone),
-    ];
+    let mut page = Vec::new();
+    if !node.description.is_empty() {
+        page.push(Paragraph::heading(node.description.clone()));
+    }
+    page.push(Paragraph::named(lang.pick("state", "状态"), state).toned(tone));
     if let Some(runaway) = node.runaway() {
-        page.push(Paragraph::plain(words::runaway(runaway, lang)).toned(Tone::Warning));
+        // The page is about this child, so the key means it.
+        page.push(Paragraph::plain(words::runaway(runaway, "^X", lang)).toned(Tone::Warning));
     }
     if let Some(call) = node.calls.last() {
         let (outcome, _) = words::outcome(call, node.is_live(), lang, now);
         let what = format!("{} {} · {outcome}", call.name, call.summary());
         page.push(Paragraph::named(lang.pick("last tool", "最近工具"), what));
     }
-    for notice in &node.notices {
+    let repeated = |text: &str| node.report.as_ref().is_some_and(|report| gives(report, text));
+    for notice in node.notices.iter().filter(|notice| !repeated(&notice.text)) {
         page.push(Paragraph::plain(notice.text.clone()).toned(Tone::Warning));
     }
     if let Some(run) = &node.run {
@@ -246,9 +236,16 @@ fn receipt(page: &mut Vec<Paragraph>, receipt: &Receipt, lang: Lang) {
     page.push(Paragraph::gap());
 }
 
+/// True if a report says this too: a reason is read once.
+fn gives(report: &Report, text: &str) -> bool {
+    report.violations.iter().any(|violation| violation.message == text) || report.summary == text
+}
+
 fn report(page: &mut Vec<Paragraph>, report: &Report, lang: Lang) {
     page.push(Paragraph::heading(lang.pick("Report", "报告")));
-    page.push(Paragraph::plain(report.summary.clone()));
+    if !report.violations.iter().any(|violation| violation.message == report.summary) {
+        page.push(Paragraph::plain(report.summary.clone()));
+    }
     for evidence in &report.evidence {
         let place = match evidence.line {
             Some(line) => format!("{}:{line}", evidence.path),
@@ -274,8 +271,38 @@ fn report(page: &mut Vec<Paragraph>, report: &Report, lang: Lang) {
     page.push(Paragraph::named(lang.pick("next", "建议"), report.next.clone()));
 }
 
+/// What the page of budgets shows and no event tells.
+#[derive(Debug, Clone, Copy)]
+pub struct LedgerFacts<'a> {
+    /// Who answers.
+    pub model: &'a str,
+    /// The budget that was set and that no answer has got yet.
+    pub next: Option<BudgetChoice>,
+}
+
+/// A budget that no answer has got yet.
+fn next(page: &mut Vec<Paragraph>, next: BudgetChoice, lang: Lang) {
+    page.push(Paragraph::named(lang.pick("set", "已设定"), words::budget_words(next, lang)));
+    match next {
+        BudgetChoice::Preset(preset) => limits(page, &preset.parent(), lang),
+        // The other limits stay what they are.
+        BudgetChoice::Turns(_) => {}
+    }
+}
+
+fn limits(page: &mut Vec<Paragraph>, budget: &Budget, lang: Lang) {
+    for (dimension, limit) in budget.iter() {
+        let text = match limit {
+            Limit::Of(limit) => words::amount(dimension, *limit),
+            Limit::Unlimited => lang.pick("unlimited", "不限").to_owned(),
+            Limit::Off => lang.pick("unknown", "未知").to_owned(),
+        };
+        page.push(Paragraph::named(words::dimension(dimension, lang), text));
+    }
+}
+
 /// The budgets: of the running answer if there is one, else what each answer gets.
-pub fn ledger(story: &Story, header: &HeaderFacts, lang: Lang, now: Timestamp) -> Vec<Paragraph> {
+pub fn ledger(story: &Story, facts: LedgerFacts<'_>, lang: Lang, now: Timestamp) -> Vec<Paragraph> {
     let mut page = Vec::new();
     if let Some(run) = story.parent() {
         let name = if run.end.is_none() {
@@ -293,14 +320,12 @@ pub fn ledger(story: &Story, header: &HeaderFacts, lang: Lang, now: Timestamp) -
         }
     } else if let Some(session) = story.session() {
         page.push(Paragraph::heading(lang.pick("Each answer gets", "每次回答的预算")));
-        for (dimension, limit) in session.budget.iter() {
-            let text = match limit {
-                Limit::Of(limit) => words::amount(dimension, *limit),
-                Limit::Unlimited => lang.pick("unlimited", "不限").to_owned(),
-                Limit::Off => lang.pick("unknown", "未知").to_owned(),
-            };
-            page.push(Paragraph::named(words::dimension(dimension, lang), text));
-        }
+        limits(&mut page, &session.budget, lang);
+    }
+    if let Some(next) = facts.next {
+        page.push(Paragraph::gap());
+        page.push(Paragraph::heading(lang.pick("From the next answer on", "自下一次回答起")));
+        self::next(&mut page, next, lang);
     }
     page.push(Paragraph::gap());
     page.push(Paragraph::heading(lang.pick("The session", "本会话")));
@@ -309,7 +334,7 @@ pub fn ledger(story: &Story, header: &HeaderFacts, lang: Lang, now: Timestamp) -
         .cost()
         .map_or_else(|| lang.pick("unknown", "未知").to_owned(), |cost| cost.to_string());
     page.push(Paragraph::named(lang.pick("cost", "费用"), cost));
-    page.push(Paragraph::named(lang.pick("model", "模型"), header.model.clone()));
+    page.push(Paragraph::named(lang.pick("model", "模型"), facts.model));
     page.push(Paragraph::named(
         lang.pick("input tokens", "输入词元"),
         words::tokens(totals.usage.input_tokens),
@@ -325,8 +350,8 @@ pub fn ledger(story: &Story, header: &HeaderFacts, lang: Lang, now: Timestamp) -
     page.push(Paragraph::gap());
     page.push(
         Paragraph::plain(lang.pick(
-            "/budget tight, normal, generous or a number of turns sets what the next answer gets.",
-            "/budget tight、normal、generous 或轮数，设定下一次回答的预算。",
+            "/budget tight, normal, generous or a number of turns holds from the next answer on.",
+            "/budget tight、normal、generous 或轮数，自下一次回答起生效。",
         ))
         .toned(Tone::Quiet),
     );

@@ -22,7 +22,7 @@ pub fn draw(story: &Story, screen: &Screen, areas: Areas, buffer: &mut Buffer) {
     let room = usize::from(width);
     let (text, tone) = match said(story, screen) {
         Some((text, tone)) => (wrap::ellipsis(&text, room.saturating_sub(2)), tone),
-        None => (keys(screen, room.saturating_sub(2)), Tone::Quiet),
+        None => (keys(story, screen, areas, room.saturating_sub(2)), Tone::Quiet),
     };
     if framed {
         let cells = [piece(format!(" {text} "), tone)];
@@ -38,7 +38,11 @@ fn said(story: &Story, screen: &Screen) -> Option<(String, Tone)> {
         return Some((words.to_owned(), Tone::Warning));
     }
     if screen.question.is_some() {
-        return Some((question(story, screen.lang), Tone::Warning));
+        let mut words = question(story, screen.lang);
+        if screen.interrupted.is_some() {
+            words.push_str(screen.lang.pick(" · ^C again quits", " · 再按 ^C 退出"));
+        }
+        return Some((words, Tone::Warning));
     }
     let flash = screen.flash.as_ref()?;
     Some((sanitize::line(&flash.text).into_owned(), flash.tone))
@@ -55,11 +59,12 @@ fn question(story: &Story, lang: Lang) -> String {
     }
 }
 
-fn keys(screen: &Screen, room: usize) -> String {
+fn keys(story: &Story, screen: &Screen, areas: Areas, room: usize) -> String {
     let contexts = keymap::contexts(
         screen.overlay.is_some(),
         screen.focus == Focus::Composer,
         screen.focus == Focus::Delegations,
     );
-    wrap::fit(&keymap::footer(contexts, screen.lang, room), room).to_owned()
+    let hidden = areas.delegations.is_empty() && story.delegations().live_count() > 0;
+    wrap::fit(&keymap::footer(contexts, hidden, screen.lang, room), room).to_owned()
 }

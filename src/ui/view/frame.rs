@@ -3,7 +3,7 @@
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
-use crate::story::Story;
+use crate::story::{Counts, Story};
 
 use super::super::delegations_pane::Filter;
 use super::super::lang::Lang;
@@ -63,26 +63,42 @@ pub fn draw(story: &Story, screen: &Screen, areas: Areas, buffer: &mut Buffer) {
 }
 
 fn titles(story: &Story, screen: &Screen, areas: Areas, buffer: &mut Buffer) {
-    let conversation = screen.lang.pick("Conversation", "对话");
+    let lang = screen.lang;
+    let more = |is_more: bool| {
+        if is_more { lang.pick("↓ more · End", "↓ 还有 · End") } else { "" }
+    };
     if !areas.conversation.is_empty() {
         let focused = screen.focus == Focus::Conversation;
-        let below = screen.conversation.is_reading_back();
-        let more =
-            if below { screen.lang.pick("↓ more · End", "↓ 还有 · End") } else { "" };
-        title(buffer, screen, areas.conversation, conversation, more, focused);
+        let more = more(screen.conversation.is_reading_back());
+        // Where only one pane is shown, its border tells of the other.
+        let alone = areas.shape == Shape::Single;
+        let counts = if alone { counts(story, lang) } else { Vec::new() };
+        let name = lang.pick("Conversation", "对话");
+        title(buffer, screen, areas.conversation, name, &endings(&counts, more), focused);
     }
     if !areas.delegations.is_empty() {
         let focused = screen.focus == Focus::Delegations;
-        let name = format!("{}{}", screen.lang.pick("Delegations", "委派"), filter(screen));
-        title(buffer, screen, areas.delegations, &name, &counts(story, screen), focused);
+        let name = format!("{}{}", lang.pick("Delegations", "委派"), filter(screen));
+        let more = more(screen.delegations.has_more_below());
+        let endings = endings(&counts(story, lang), more);
+        title(buffer, screen, areas.delegations, &name, &endings, focused);
     }
-    // Where only one pane is shown, its border tells of the other.
-    if areas.shape == Shape::Single && areas.delegations.is_empty() {
-        let counts = counts(story, screen);
-        if !counts.is_empty() && !screen.conversation.is_reading_back() {
-            title(buffer, screen, areas.conversation, conversation, &counts, false);
+}
+
+/// What a title may end with, the fullest first.
+fn endings(counts: &[String], more: &str) -> Vec<String> {
+    let short = more.split(" · ").next().unwrap_or_default();
+    let mut endings = Vec::new();
+    for counts in counts {
+        for more in [more, short] {
+            let parts: Vec<&str> =
+                [counts.as_str(), more].into_iter().filter(|part| !part.is_empty()).collect();
+            endings.push(parts.join(" · "));
         }
     }
+    endings.push(more.to_owned());
+    endings.push(short.to_owned());
+    endings
 }
 
 fn filter(screen: &Screen) -> &'static str {
@@ -93,20 +109,40 @@ fn filter(screen: &Screen) -> &'static str {
     }
 }
 
-/// How many children run and are done.
-pub fn counts(story: &Story, screen: &Screen) -> String {
-    let (live, done) = (story.delegations().live_count(), story.delegations().done_count());
-    match (live, done, screen.lang) {
-        (0, 0, _) => String::new(),
-        (0, done, Lang::En) => format!("{done} done"),
-        (live, 0, Lang::En) => format!("{live} running"),
-        (live, done, Lang::En) => format!("{live} running · {done} done"),
-        (live, done, Lang::Zh) => format!("{live} 运行 · {done} 完成"),
-    }
+/// How many children there are of each kind, from all that is known to the shortest.
+pub fn counts(story: &Story, lang: Lang) -> Vec<String> {
+    let Counts { running, queued, done, failed, exhausted, cancelled, refused } =
+        story.delegations().counts();
+    let all = [
+        (running, lang.pick("running", "运行")),
+        (queued, lang.pick("queued", "排队")),
+        (done, lang.pick("done", "完成")),
+        (failed, lang.pick("failed", "失败")),
+        (exhausted, lang.pick("exhausted", "预算用尽")),
+        (cancelled, lang.pick("cancelled", "取消")),
+        (refused, lang.pick("refused", "拒绝")),
+    ];
+    let words = |kinds: &[(usize, &str)]| {
+        let kinds = kinds.iter().filter(|(count, _)| *count > 0);
+        kinds.map(|(count, word)| format!("{count} {word}")).collect::<Vec<_>>().join(" · ")
+    };
+    let others = failed + exhausted + cancelled + refused;
+    let in_short = [all[0], all[1], all[2], (others, lang.pick("not", "未成"))];
+    let mut shown = vec![words(&all), words(&in_short), words(&all[..2]), words(&all[..1])];
+    shown.dedup();
+    shown.retain(|words| !words.is_empty());
+    shown
 }
 
-/// A title in the border above an area, with a word at its right end.
-fn title(buffer: &mut Buffer, screen: &Screen, area: Rect, name: &str, right: &str, focused: bool) {
+/// A title in the border above an area, with the longest of these endings that there is room for.
+fn title(
+    buffer: &mut Buffer,
+    screen: &Screen,
+    area: Rect,
+    name: &str,
+    endings: &[String],
+    focused: bool,
+) {
     let y = area.y.saturating_sub(1);
     let room = usize::from(area.width.saturating_sub(1));
     let mark = if focused { "▸ " } else { "" };
@@ -114,10 +150,12 @@ fn title(buffer: &mut Buffer, screen: &Screen, area: Rect, name: &str, right: &s
     let tone = if focused { Tone::Strong } else { Tone::Plain };
     let limit = area.width;
     let took = paint::put(buffer, area.x, y, limit, &left, screen.palette.style(tone));
-    let right = format!(" {right} ");
-    let cells = wrap::cells(&right);
-    if cells > 2 && usize::from(took) + cells < room {
-        let x = area.right().saturating_sub(u16::try_from(cells).unwrap_or(0) + 1);
+    let fits =
+        |ending: &&String| !ending.is_empty() && usize::from(took) + wrap::cells(ending) + 2 < room;
+    if let Some(ending) = endings.iter().find(fits) {
+        let right = format!(" {ending} ");
+        let cells = u16::try_from(wrap::cells(&right)).unwrap_or(0);
+        let x = area.right().saturating_sub(cells + 1);
         paint::put(buffer, x, y, limit, &right, screen.palette.style(Tone::Plain));
     }
 }

@@ -5,26 +5,51 @@ use crate::story::{Gauge, Used};
 
 use super::super::lang::Lang;
 use super::super::paint::{Row, Tone, piece};
+use super::super::wrap;
 use super::words;
 
 const BAR: usize = 9;
 
-/// All dimensions in one line.
-pub fn row(gauge: &Gauge, before: &str, lang: Lang) -> Row {
+/// As many dimensions as fit into this many cells, none of them cut: the tightest with its bar, the
+/// cost, the time, then the others from tight to loose.
+pub fn row(gauge: &Gauge, before: &str, width: usize, lang: Lang) -> Row {
     let tightest = gauge.tightest();
-    let mut left = vec![
-        piece(before, Tone::Plain),
-        piece(format!("{} ", words::used(tightest, lang)), tone(tightest)),
-        piece(bar(tightest.ratio()), tone(tightest)),
-    ];
-    for used in &gauge.0[1..] {
-        // The clock already shows the time.
-        let quiet = used.dimension == Dimension::Duration || used.limit == Limit::Off;
-        if !quiet || tone(used) != Tone::Good {
-            left.push(piece(format!("  {}", short(used, lang)), tone_of_rest(used)));
+    let words = words::used(tightest, lang);
+    let mut left = vec![piece(before, Tone::Plain), piece(&words, tone(tightest))];
+    let mut taken = wrap::cells(before) + wrap::cells(&words);
+    let bar = format!(" {}", bar(tightest.ratio()));
+    if taken + wrap::cells(&bar) <= width {
+        taken += wrap::cells(&bar);
+        left.push(piece(bar, tone(tightest)));
+    }
+    for used in by_importance(gauge) {
+        let text = format!("  {}", short(used, lang));
+        if taken + wrap::cells(&text) <= width {
+            taken += wrap::cells(&text);
+            left.push(piece(text, tone_of_rest(used)));
         }
     }
     Row { left, ..Row::default() }
+}
+
+/// All but the tightest; what nothing bounds says nothing here.
+fn by_importance(gauge: &Gauge) -> impl Iterator<Item = &Used> {
+    let mut others: Vec<&Used> =
+        gauge.0[1..].iter().filter(|used| used.limit != Limit::Off).collect();
+    others.sort_by_key(|used| match (tone(used), used.dimension) {
+        // What is near its end comes before what is only good to know.
+        (Tone::Bad | Tone::Warning, _) => 0,
+        (_, Dimension::CostUsd) => 1,
+        (_, Dimension::Duration) => 2,
+        (
+            _,
+            Dimension::Turns
+            | Dimension::InputTokens
+            | Dimension::OutputTokens
+            | Dimension::ToolCalls,
+        ) => 3,
+    });
+    others.into_iter()
 }
 
 /// Money needs no name, and its limit only when it is near.

@@ -1,74 +1,109 @@
 //! The top line: where, who answers, what is allowed, what it has cost, what was kept out.
 
 use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
 
 use crate::sanitize;
 use crate::story::Story;
 
 use super::super::layout::{Areas, Shape};
 use super::super::paint::{self, Row, Tone, piece};
-use super::super::screen::Screen;
+use super::super::screen::{Answers, Screen};
 use super::super::wrap;
 use super::{frame, words};
+
+const NAME: &str = " offshoot";
+/// Blanks before and after the place.
+const AROUND_PLACE: usize = 4;
 
 /// Draws it: what does not fit is left out from the least important on.
 pub fn draw(story: &Story, screen: &Screen, areas: Areas, buffer: &mut Buffer) {
     let width = usize::from(areas.header.width);
-    let name = " offshoot";
     let mut facts = match areas.shape {
-        Shape::Bare => bare_facts(story, screen),
+        Shape::Bare => bare_facts(story, screen, width),
         Shape::TooSmall | Shape::Single | Shape::Stacked | Shape::Side => facts(story, screen),
     };
-    // The facts in the order in which they are given up.
-    for least in ["kept", "mode", "cost", "context", "model"] {
-        if total(&facts) + wrap::cells(name) + 2 <= width {
-            break;
+    let mut places = places(screen);
+    // In this order: what was saved, the context, the path from its left, who answers, the folder.
+    // What is allowed and what it costs come last.
+    let room = |facts: &[(&str, String)]| width.saturating_sub(wrap::cells(NAME) + total(facts));
+    let fits =
+        |facts: &[(&str, String)], place: &str| wrap::cells(place) + AROUND_PLACE <= room(facts);
+    for least in ["kept", "context"] {
+        if !fits(&facts, &places[0]) {
+            facts.retain(|(key, _)| *key != least);
         }
-        facts.retain(|(key, _)| *key != least);
     }
-    let shown: Vec<&str> = facts.iter().map(|(_, words)| words.as_str()).collect();
-    let right = format!("{} ", shown.join(" · "));
-    let room = width.saturating_sub(wrap::cells(name) + wrap::cells(&right) + 3);
-    let place = place(screen);
-    let mut row = Row::of(name, Tone::Strong);
-    if room >= 8 {
-        row = row.and(format!("  {}", wrap::ellipsis(&place, room)), Tone::Plain);
+    while places.len() > 1 && !fits(&facts, &places[0]) {
+        places.remove(0);
+    }
+    for least in ["model", "mode", "cost"] {
+        if !fits(&facts, &places[0]) && total(&facts) + wrap::cells(NAME) > width {
+            facts.retain(|(key, _)| *key != least);
+        }
+    }
+    let mut row = Row::of(NAME, Tone::Strong);
+    let free = room(&facts).saturating_sub(AROUND_PLACE);
+    if free >= 8 || fits(&facts, &places[0]) {
+        row = row.and(format!("  {}", wrap::ellipsis(&places[0], free)), Tone::Plain);
     }
     paint::row(buffer, areas.header, &row, screen.palette);
-    let start =
-        areas.header.right().saturating_sub(u16::try_from(wrap::cells(&right)).unwrap_or(0));
-    if shown.iter().any(|words| !words.is_empty()) && start > areas.header.x {
-        let tone = if screen.header.language_model { Tone::Plain } else { Tone::Warning };
-        let cells = usize::from(areas.header.right() - start);
-        paint::pieces(buffer, start, areas.header.y, cells, &[piece(right, tone)], screen.palette);
-    }
+    draw_facts(screen, areas.header, &facts, buffer);
 }
 
+fn draw_facts(screen: &Screen, area: Rect, facts: &[(&str, String)], buffer: &mut Buffer) {
+    let shown: Vec<&str> = facts.iter().map(|(_, words)| words.as_str()).collect();
+    let text = format!("{} ", shown.join(" · "));
+    let start = area.right().saturating_sub(u16::try_from(wrap::cells(&text)).unwrap_or(0));
+    if facts.is_empty() || start <= area.x {
+        return;
+    }
+    let tone = match screen.answers {
+        Answers::Model | Answers::Script => Tone::Plain,
+        Answers::Search => Tone::Warning,
+    };
+    let cells = usize::from(area.right() - start);
+    paint::pieces(buffer, start, area.y, cells, &[piece(text, tone)], screen.palette);
+}
+
+/// Cells of the facts with what stands between and behind them.
 fn total(facts: &[(&str, String)]) -> usize {
-    facts.iter().map(|(_, words)| wrap::cells(words) + 3).sum()
+    facts.iter().map(|(_, words)| wrap::cells(words) + 3).sum::<usize>().saturating_sub(2)
 }
 
 /// Where no border can tell of the children, the header does.
-fn bare_facts(story: &Story, screen: &Screen) -> Vec<(&'static str, String)> {
-    let counts = frame::counts(story, screen);
-    if counts.is_empty() { facts(story, screen) } else { vec![("counts", counts)] }
+fn bare_facts(story: &Story, screen: &Screen, width: usize) -> Vec<(&'static str, String)> {
+    let counts = frame::counts(story, screen.lang);
+    let longest = counts.into_iter().find(|words| wrap::cells(words) + 2 <= width);
+    longest.map_or_else(|| facts(story, screen), |words| vec![("counts", words)])
 }
 
-fn place(screen: &Screen) -> String {
-    let workspace = sanitize::line(&screen.header.workspace).into_owned();
-    match &screen.header.branch {
-        Some(branch) => format!("{workspace} ({})", sanitize::line(branch)),
-        None => workspace,
-    }
+/// The folder and its branch, from the whole path to the folder's own name.
+fn places(screen: &Screen) -> Vec<String> {
+    let path = sanitize::line(&screen.header.workspace).into_owned();
+    let branch = screen.header.branch.as_ref();
+    let branch = branch.map_or_else(String::new, |name| format!(" ({})", sanitize::line(name)));
+    let mut places = vec![format!("{path}{branch}")];
+    let starts = path.match_indices('/').map(|(at, _)| at).filter(|at| *at > 0);
+    let ends: Vec<&str> = starts.map(|at| &path[at..]).filter(|end| end.len() > 1).collect();
+    places.extend(ends.iter().map(|end| format!("…{end}{branch}")));
+    let name = ends.last().map_or(path.as_str(), |end| &end[1..]);
+    places.push(format!("{name}{branch}"));
+    places.push(name.to_owned());
+    places
 }
 
 fn facts(story: &Story, screen: &Screen) -> Vec<(&'static str, String)> {
     let lang = screen.lang;
     let clean = |text: &str| sanitize::line(text).into_owned();
-    let model = if screen.header.language_model {
-        clean(&screen.header.model)
-    } else {
-        lang.pick("offline · no language model", "离线 · 没有语言模型").to_owned()
+    let model = match screen.answers {
+        Answers::Model => clean(&screen.header.model),
+        Answers::Script => {
+            format!("{} · {}", lang.pick("script", "脚本"), clean(&screen.header.model))
+        }
+        Answers::Search => {
+            lang.pick("offline · no language model", "离线 · 没有语言模型").to_owned()
+        }
     };
     let mode = match &screen.header.fence {
         Some(fence) => format!("{} · {}", clean(&screen.header.mode), clean(fence)),

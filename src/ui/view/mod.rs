@@ -41,15 +41,13 @@ pub fn draw(
     column(buffer, areas.conversation, &rows, screen);
     let rows = delegations::rows(story, screen, areas.delegations, now);
     column(buffer, areas.delegations, &rows, screen);
-    footer::draw(story, screen, areas, buffer);
     let caret = composer::draw(screen, areas, buffer);
-    match &screen.overlay {
-        Some(overlay) => {
-            detail::draw(story, screen, overlay, buffer);
-            None
-        }
-        None => caret,
+    let page = screen.overlay.as_ref();
+    if let Some(overlay) = page {
+        detail::draw(story, screen, overlay, buffer);
     }
+    footer::draw(story, screen, areas, buffer);
+    caret.filter(|_| page.is_none())
 }
 
 /// Rows one below the other, blanks below them.

@@ -2,6 +2,7 @@
 //! says; colour comes on top.
 
 use crate::domain::budget::{Dimension, Limit};
+use crate::domain::command::BudgetChoice;
 use crate::domain::event::{Failure, Timestamp};
 use crate::domain::report::{By, Exhausted, Status};
 use crate::domain::usage::MicroUsd;
@@ -73,16 +74,21 @@ pub fn doing_short(doing: Doing<'_>, lang: Lang) -> (String, Tone) {
     }
 }
 
-/// A child's number as people say it; one that was refused before it had one has none.
-pub fn number(node: &Node) -> String {
-    node.task.map_or_else(|| "#-".to_owned(), |task| format!("#{}", task.0))
+/// A child as people call it: `#3 researcher`. One that was refused before it had a number is a
+/// `task`.
+pub fn name(node: &Node) -> String {
+    match node.task {
+        Some(task) if node.role.is_empty() => format!("#{}", task.0),
+        Some(task) => format!("#{} {}", task.0, node.role),
+        None => "task".to_owned(),
+    }
 }
 
 /// What a parent does while its children work.
 pub fn waiting_for(story: &Story, node: &Node, lang: Lang) -> String {
     match (story.delegations().live_count(), lang) {
-        (0 | 1, Lang::En) => format!("waiting for {} {}", number(node), node.role),
-        (0 | 1, Lang::Zh) => format!("等待 {} {}", number(node), node.role),
+        (0 | 1, Lang::En) => format!("waiting for {}", name(node)),
+        (0 | 1, Lang::Zh) => format!("等待 {}", name(node)),
         (children, Lang::En) => format!("waiting for {children} children"),
         (children, Lang::Zh) => format!("等待 {children} 个子代理"),
     }
@@ -171,6 +177,15 @@ pub fn amount(dimension: Dimension, value: u64) -> String {
     }
 }
 
+/// A budget that was set, as people set it.
+pub fn budget_words(budget: BudgetChoice, lang: Lang) -> String {
+    match (budget, lang) {
+        (BudgetChoice::Preset(preset), _) => preset.name().to_owned(),
+        (BudgetChoice::Turns(turns), Lang::En) => format!("{turns} turns"),
+        (BudgetChoice::Turns(turns), Lang::Zh) => format!("{turns} 轮"),
+    }
+}
+
 /// Used and limit; the limit is left out where nothing bounds it.
 pub fn used(used: &Used, lang: Lang) -> String {
     let name = dimension(used.dimension, lang);
@@ -188,8 +203,8 @@ pub fn used(used: &Used, lang: Lang) -> String {
     }
 }
 
-/// Why a child looks as if it would come to nothing, and what to do.
-pub fn runaway(runaway: Runaway, lang: Lang) -> String {
+/// Why a child looks as if it would come to nothing, and what cancels it.
+pub fn runaway(runaway: Runaway, cancel: &str, lang: Lang) -> String {
     let reason = match runaway {
         Runaway::Repeats(times) => match lang {
             Lang::En => format!("the same call {times} times in a row"),
@@ -204,7 +219,7 @@ pub fn runaway(runaway: Runaway, lang: Lang) -> String {
             Lang::Zh => format!("第 {turn}/{of} 轮，即将用尽"),
         },
     };
-    format!("⚠ {reason} · ^X {}", lang.pick("cancels", "取消"))
+    format!("⚠ {reason} · {cancel} {}", lang.pick("cancels", "取消"))
 }
 
 /// A call's outcome: size and time, or what went wrong. `live` if whoever made it still runs.
