@@ -2,6 +2,7 @@
 
 use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;
+use std::time::Duration;
 use std::time::SystemTime;
 
 use offshoot::cli::{self, Language, OutputFormat, Parsed, Verb};
@@ -18,6 +19,8 @@ use offshoot::ui::{self, UiError};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::mpsc;
 
+/// How long the session may take to write its last lines once nobody watches any more.
+const LAST_WORDS: Duration = Duration::from_secs(5);
 /// Threads for agents; what blocks has threads of its own.
 const WORKERS: usize = 2;
 
@@ -143,7 +146,7 @@ async fn converse(settings: Settings, config: session::Config) -> Exit {
     };
     // The front end let go of its channels, so the session ends by itself and writes its files; an
     // error means that its task panicked, which was told.
-    let _ = task.await;
+    let _ = tokio::time::timeout(LAST_WORDS, task).await;
     exit
 }
 

@@ -3,9 +3,10 @@
 //! Two moments matter. When the batch is admitted, all its `task` calls are checked before any
 //! starts. When a child's turn comes, its contract is narrowed from what its parent has left then.
 
-use std::sync::Arc;
-use std::sync::Mutex;
+use std::panic::AssertUnwindSafe;
+use std::sync::{Arc, Mutex};
 
+use futures_util::FutureExt;
 use tokio::time::Instant;
 
 use super::cancel::{CancelScope, LiveTask};
@@ -205,7 +206,9 @@ async fn begin(run: &mut Run) -> Ending {
 
 async fn finish(parent: &RunShared, ticket: &Ticket, run: Run, ending: Ending) -> CallEnd {
     let child = Arc::clone(&run.shared);
-    let (ending, report) = conclude::report(&run, ending).await;
+    // Something always comes back, even if making the report goes wrong.
+    let made = AssertUnwindSafe(conclude::report(&run, ending)).catch_unwind().await;
+    let (ending, report) = made.unwrap_or_else(|_| bare_report(&run, ticket.task));
     let mut report = parent.host.redactor.report(report);
     let json = keep_report(parent, ticket.task, &mut report).await;
     child
@@ -216,6 +219,20 @@ async fn finish(parent: &RunShared, ticket: &Ticket, run: Run, ending: Ending) -
         })))
         .await;
     task_end(report, run.record.usage_total, ending, json)
+}
+
+/// What is left to say of a child whose report could not be made.
+fn bare_report(run: &Run, task: TaskId) -> (Ending, Report) {
+    let ending = Ending::Failed(Code::Internal);
+    let words = "internal error: the report could not be made; the trace has what happened";
+    let mut report = empty_report(ending, words);
+    report.task_id = Some(task);
+    report.attempt = Some(1);
+    report.turns = run.record.turns;
+    report.trace = Some(run.shared.contract.run().clone());
+    report.usage =
+        Spent::new(&run.record.usage_total, run.record.tool_calls, run.record.duration_ms);
+    (ending, report)
 }
 
 /// The report becomes a snippet that a later task can be given, which the report says. Returns it

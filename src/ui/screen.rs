@@ -193,9 +193,9 @@ impl Screen {
             ),
             Answers::Search => self.lang.pick(
                 "offline · no language model: answers come from searching this folder.\n\
-                 For a model set OPENAI_API_KEY, or --base-url for a local server.",
+                 For a model set ANTHROPIC_API_KEY or OPENAI_API_KEY, or run Ollama.",
                 "离线 · 没有语言模型：回答来自对此文件夹的搜索。\n\
-                 如需模型，请设置 OPENAI_API_KEY，或用 --base-url 指定本地服务。",
+                 如需模型，请设置 ANTHROPIC_API_KEY 或 OPENAI_API_KEY，或运行 Ollama。",
             ),
         }
     }

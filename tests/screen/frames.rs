@@ -76,7 +76,7 @@ fn without_a_model_one_line_says_so_and_what_to_do() {
     let feed = Feed::new();
     let text = text(&mut screen, &feed.story, feed.now());
     assert!(text.contains("offline · no language model"), "{text}");
-    assert!(text.contains("OPENAI_API_KEY") && text.contains("--base-url"), "{text}");
+    assert!(text.contains("OPENAI_API_KEY") && text.contains("Ollama"), "{text}");
 }
 
 #[test]
