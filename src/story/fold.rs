@@ -7,6 +7,7 @@ use crate::domain::budget::Remaining;
 use crate::domain::event::{
     ContractView, Event, Fact, Failure, MessageFact, Origin, RunFinished, Speaker, Timestamp,
 };
+use crate::domain::history::RUNTIME;
 use crate::domain::ids::{CallId, TaskId};
 use crate::domain::report::{By, Report, Status};
 use crate::domain::usage::{Usage, estimate_tokens};
@@ -164,6 +165,10 @@ impl Story {
 
     pub(super) fn message(&mut self, event: &Event, message: &MessageFact) {
         let Some(place) = self.place(&event.origin) else { return };
+        if message.provider.as_deref() == Some(RUNTIME) {
+            // It closes a question for the model's eyes; the run's own end says the same to people.
+            return;
+        }
         match (message.role, place) {
             (Speaker::User, Place::Parent) => {
                 self.push(event.ts, Body::User { text: message.text.clone() });

@@ -1,7 +1,7 @@
 //! Events in, and what a reader knows after them.
 
 use offshoot::domain::budget::Dimension;
-use offshoot::domain::event::{Fact, Failure, Level, Origin};
+use offshoot::domain::event::{Fact, Failure, Level, MessageFact, Origin, Speaker};
 use offshoot::domain::ids::{CallId, TaskId};
 use offshoot::domain::message::ToolCall;
 use offshoot::domain::report::{By, Status};
@@ -406,4 +406,16 @@ fn a_story_read_from_its_lines_is_the_same_story() {
     assert_eq!(again.entries(), feed.story.entries());
     assert_eq!(again.delegations().nodes(), feed.story.delegations().nodes());
     assert_eq!(again.totals(), feed.story.totals());
+}
+
+#[test]
+fn what_the_runtime_writes_for_the_model_is_no_answer() {
+    let mut feed = Feed::new();
+    feed.user(1, "hi").run(1).turn(parent(1), 1);
+    let mut closing = MessageFact::user("(no answer: cancelled by the user)");
+    closing.role = Speaker::Assistant;
+    closing.provider = Some("offshoot".to_owned());
+    closing.interrupted = true;
+    feed.add(parent(1), Fact::Message(closing)).finish(parent(1), Status::Cancelled, "");
+    assert_eq!(kinds(feed.story.entries()), ["user", "ended"]);
 }
