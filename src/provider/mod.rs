@@ -134,7 +134,7 @@ pub enum ProviderError {
         detail: String,
     },
     /// The server answered with an error.
-    #[error("{host} answered {status}{}", after_colon(detail))]
+    #[error("{host} answered {status}{}{}", after_colon(detail), hint(*status))]
     Status {
         /// Which.
         host: String,
@@ -182,6 +182,15 @@ pub enum ProviderError {
 /// A server may answer with a status and no words.
 fn after_colon(detail: &str) -> String {
     if detail.trim().is_empty() { String::new() } else { format!(": {detail}") }
+}
+
+/// What to do about a status that waiting does not mend.
+fn hint(status: u16) -> &'static str {
+    match status {
+        401 | 403 => "; is the key right? `offshoot doctor` says where it comes from",
+        404 => "; are the base URL and the model's name right? `offshoot doctor` asks the server",
+        _ => "",
+    }
 }
 
 impl ProviderError {
