@@ -189,6 +189,16 @@ async fn the_sessions_time_limit_ends_everything_by_shutdown() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn quitting_after_the_end_cancels_nothing() {
+    for _ in 0..rounds(20, 200) {
+        let mut live = Stage::new(&json!({ "turns": [{ "text": "hi" }] })).start();
+        live.ask("go", &[]).await;
+        let played = live.quit().await;
+        assert!(!played.facts().any(|fact| matches!(fact, Fact::CancelRequested { .. })));
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn cancelling_what_is_not_there_is_answered_in_words() {
     let mut live = Stage::new(&json!({ "turns": [{ "text": "hi" }] })).start();
     live.send(Command::Stop).await;

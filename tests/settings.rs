@@ -239,6 +239,14 @@ fn a_project_can_narrow_and_choose_its_language() {
 }
 
 #[test]
+fn a_value_that_a_project_gets_wrong_is_ignored_and_the_program_starts() {
+    let settings = World::new().projects("retries = 99\nlang = \"zh\"\n").settings(&[]);
+    assert!(warnings(&settings)[0].contains("retries"), "{:?}", warnings(&settings));
+    assert_eq!(settings.waits.retries, 4);
+    assert_eq!(told(&settings, Key::Lang), some("zh", "project:2"));
+}
+
+#[test]
 fn a_projects_cost_limit_does_not_stop_a_model_without_a_price() {
     let settings = World::new().projects("[budget]\nmax_cost_usd = 1.0\n").settings(&[]);
     assert_eq!(settings.limits.parent_for("m", false).unwrap()[Dimension::CostUsd], Limit::Off);

@@ -209,6 +209,20 @@ async fn what_every_try_used_is_counted() {
     assert!(usage.output_tokens >= 51, "{}", usage.output_tokens);
 }
 
+/// An answer that was cut off was charged the placeholder that its server began with.
+#[tokio::test]
+async fn an_answer_that_breaks_off_is_charged_for_what_came_in() {
+    let case = case("B022-error-after-200.wire.json");
+    let server = serve(Wire::Messages, replies(&case["variants"]["b"])).await;
+    let played = stage(Wire::Messages, &server).play("go").await;
+    let end = &played.parent_ends()[0];
+    let words = end.reply.as_deref().unwrap_or_default();
+    assert!(!words.is_empty());
+    let least = offshoot::domain::usage::estimate_tokens(words);
+    assert!(end.usage.output_tokens >= least, "{} < {least}", end.usage.output_tokens);
+    assert!(end.usage.estimated);
+}
+
 /// A cancel closes the connection, whatever the server is at; the server sees it.
 #[tokio::test]
 async fn a_stop_closes_the_connection_in_each_state() {

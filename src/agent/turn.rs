@@ -149,6 +149,7 @@ async fn follow(
             Some(Ok(_)) if answer.bytes > MOST_BYTES => {
                 // The server does not hold itself to `max_tokens`: the answer is cut here.
                 answer.stop = Some(StopReason::MaxTokens);
+                answer.cut = true;
                 return Ok(());
             }
             Some(Ok(chunk)) => {
@@ -207,10 +208,13 @@ impl Run {
     }
 }
 
-/// Partial words are kept; calls of a broken message are not, because nobody knows whether they
+/// Partial words and reasoning are kept; calls of a broken message are not, because nobody knows whether they
 /// were whole.
 async fn keep_partial(run: &mut Run, mut answer: Assembly) -> Result<(), Ending> {
-    answer.blocks.retain(|block| matches!(block, Block::Text { text } if !text.trim().is_empty()));
+    answer.blocks.retain(|block| match block {
+        Block::Text { text } | Block::Reasoning { text, .. } => !text.trim().is_empty(),
+        Block::Redacted { .. } | Block::Opaque { .. } | Block::ToolCall(_) => false,
+    });
     if answer.blocks.is_empty() {
         return Ok(());
     }
@@ -227,8 +231,10 @@ async fn charge(run: &mut Run, plan: &TurnPlan, answer: &Assembly, followed: &Re
         Err(Broken::Failed(error)) => !answer.began && error.used_nothing(),
         Err(Broken::Cancelled(_)) | Ok(()) => false,
     };
+    let whole = followed.is_ok() && !answer.cut;
     let mut usage = match answer.usage {
-        Some(usage) => usage,
+        Some(told) if whole => told,
+        Some(told) => told.at_least(&answer.estimate(plan.prompt_tokens)),
         None if refused => Usage::none(),
         None => answer.estimate(plan.prompt_tokens),
     };
@@ -306,6 +312,8 @@ struct Assembly {
     began: bool,
     /// Bytes of words and reasoning that came.
     bytes: usize,
+    /// True if it was cut here, so that the provider told no final figures.
+    cut: bool,
 }
 
 impl Assembly {

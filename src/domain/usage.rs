@@ -100,6 +100,24 @@ impl Usage {
     }
 }
 
+impl Usage {
+    /// The figures of an answer that broke off: what was told so far may be no more than a
+    /// placeholder, so the output is at least what came in by estimate.
+    #[must_use]
+    pub fn at_least(self, came_in: &Self) -> Self {
+        if came_in.output_tokens <= self.output_tokens {
+            return self;
+        }
+        Self {
+            output_tokens: came_in.output_tokens,
+            // A cost that was told belongs to the smaller figure.
+            cost_usd: None,
+            estimated: true,
+            ..self
+        }
+    }
+}
+
 impl AddAssign for Usage {
     fn add_assign(&mut self, other: Self) {
         self.input_tokens = self.input_tokens.saturating_add(other.input_tokens);

@@ -134,7 +134,7 @@ pub enum ProviderError {
         detail: String,
     },
     /// The server answered with an error.
-    #[error("{host} answered {status}{}{}", after_colon(detail), hint(*status))]
+    #[error("{host} answered {status}{}{}", after_colon(detail), hint(*status, *retry_after))]
     Status {
         /// Which.
         host: String,
@@ -184,12 +184,20 @@ fn after_colon(detail: &str) -> String {
     if detail.trim().is_empty() { String::new() } else { format!(": {detail}") }
 }
 
-/// What to do about a status that waiting does not mend.
-fn hint(status: u16) -> &'static str {
-    match status {
-        401 | 403 => "; is the key right? `offshoot doctor` says where it comes from",
-        404 => "; are the base URL and the model's name right? `offshoot doctor` asks the server",
-        _ => "",
+/// What to do about a status that waiting does not mend, or not soon.
+fn hint(status: u16, retry_after: Option<Duration>) -> String {
+    match (status, retry_after) {
+        (401 | 403, _) => {
+            "; is the key right? `offshoot doctor` says where it comes from".to_owned()
+        }
+        (404, _) => {
+            "; are the base URL and the model's name right? `offshoot doctor` asks the server"
+                .to_owned()
+        }
+        (_, Some(wait)) if wait > retry::LONGEST_WAIT => {
+            format!("; it asks to wait {} s, which is too long to wait here", wait.as_secs())
+        }
+        _ => String::new(),
     }
 }
 

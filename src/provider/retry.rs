@@ -10,7 +10,7 @@ use super::ProviderError;
 /// The wait before the second try; each later one doubles it.
 const FIRST_WAIT: Duration = Duration::from_millis(500);
 /// The longest wait, also where a server asks for more: then the answer fails instead.
-const LONGEST_WAIT: Duration = Duration::from_mins(2);
+pub const LONGEST_WAIT: Duration = Duration::from_mins(2);
 /// The longest wait that is chosen here rather than by the server.
 const LONGEST_BACKOFF: Duration = Duration::from_secs(30);
 

@@ -1,6 +1,7 @@
 //! What one parent run is for, from its first event to its last.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::agent::host::Typed;
 use crate::agent::run::{Run, run_agent};
@@ -32,8 +33,10 @@ impl Errand {
     }
 
     /// Runs it to its end and tells how it ended. Returns the conversation and what it cost.
-    pub(super) async fn carry_out(self, mut run: Run) -> (History, Usage) {
+    /// `over` is set when nothing is left of the run but to tell its end.
+    pub(super) async fn carry_out(self, mut run: Run, over: Arc<AtomicBool>) -> (History, Usage) {
         let ending = self.run(&mut run).await;
+        over.store(true, Ordering::Release);
         finish(run, ending).await
     }
 

@@ -7,7 +7,7 @@ mod models;
 pub mod server;
 pub mod setup;
 
-use std::sync::atomic::AtomicU32;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -100,6 +100,8 @@ struct Running {
     id: RunId,
     scope: CancelScope,
     task: JoinHandle<(History, Usage)>,
+    /// True once it has told its end; then there is nothing left to cancel.
+    over: Arc<AtomicBool>,
     /// The conversation as it was before.
     before: History,
 }
@@ -391,8 +393,9 @@ impl Conversation {
         let shared = self.parent_shared(id.clone(), errand.words(), scope.clone());
         let before = std::mem::take(&mut self.history);
         let run = Run::new(Arc::new(shared), before.clone(), Some(Arc::clone(&self.typed)));
-        let task = tokio::spawn(errand.carry_out(run));
-        self.running = Some(Running { id, scope, task, before });
+        let over = Arc::<AtomicBool>::default();
+        let task = tokio::spawn(errand.carry_out(run, Arc::clone(&over)));
+        self.running = Some(Running { id, scope, task, over, before });
     }
 
     fn parent_shared(&self, id: RunId, words: &str, scope: CancelScope) -> RunShared {
@@ -450,7 +453,7 @@ impl Conversation {
     /// Ends the run that is going on by shutdown and waits for it.
     async fn end_running(&mut self, ending: Ending) {
         let Some(running) = self.running.take() else { return };
-        if running.scope.ending().is_none() {
+        if running.scope.ending().is_none() && !running.over.load(Ordering::Acquire) {
             let target = running.id.to_string();
             self.cancel(&running.scope, target, ending, By::Shutdown).await;
         }

@@ -120,7 +120,12 @@ impl Layers {
                 Entry::Known { row, value: Some(value), place } => {
                     self.narrow(row, value, place, remarks);
                 }
-                Entry::Known { row, value: None, place } => return Err(ill_typed(row, &place)),
+                // A folder that somebody opens must not keep the program from starting.
+                Entry::Known { row, value: None, place } => remarks.push(warning(format!(
+                    "{place}: {} takes {}, so it is ignored",
+                    row.name,
+                    row.kind.takes()
+                ))),
                 Entry::Unknown { name, place } => remarks.push(unknown(&name, &place)),
             }
         }
