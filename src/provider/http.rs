@@ -81,6 +81,17 @@ impl Endpoint {
         &self.host
     }
 
+    /// The variable that names a proxy for this address, if one is set. The proxy's own address
+    /// may hold a password and is not repeated.
+    fn proxy_variable(&self) -> Option<&'static str> {
+        let names: &[&str] = match self.url.scheme() {
+            "https" => &["HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"],
+            _ => &["HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"],
+        };
+        let is_set = |name: &&&str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
+        if self.is_loopback() { None } else { names.iter().find(is_set).copied() }
+    }
+
     /// True if the host is this machine.
     pub fn is_loopback(&self) -> bool {
         let name = self.url.host_str().unwrap_or_default();
@@ -185,10 +196,11 @@ impl LazyClient {
 
     /// A failure to send or to connect, in words.
     pub fn unreachable(&self, error: reqwest::Error) -> ProviderError {
-        ProviderError::Unreachable {
-            host: self.endpoint.host.clone(),
-            detail: self.hide(network_words(error)),
+        let mut detail = self.hide(network_words(error));
+        if let Some(variable) = self.endpoint.proxy_variable() {
+            detail = format!("{detail} ({variable} is set, so a proxy may stand between)");
         }
+        ProviderError::Unreachable { host: self.endpoint.host.clone(), detail }
     }
 
     /// An answer that makes no sense or broke off.
