@@ -42,7 +42,9 @@ pub fn draw(story: &Story, screen: &Screen, areas: Areas, buffer: &mut Buffer) {
             facts.retain(|(key, _)| *key != least);
         }
     }
-    let mut row = Row::of(NAME, Tone::Strong);
+    // A name that the facts would paint over is better left out.
+    let name = if wrap::cells(NAME) + total(&facts) <= width { NAME } else { "" };
+    let mut row = Row::of(name, Tone::Strong);
     let free = room(&facts).saturating_sub(AROUND_PLACE);
     if free >= 8 || fits(&facts, &places[0]) {
         row = row.and(format!("  {}", wrap::ellipsis(&places[0], free)), Tone::Plain);
