@@ -96,7 +96,9 @@ fn steps(request: &Request, pace: Duration) -> Vec<Step> {
     for (index, call) in reply.calls.into_iter().enumerate() {
         spoken.push_str(&call.arguments.to_string());
         // The length of the conversation makes the id unique within it.
-        let id = CallId(format!("offline_{}_{index}", request.messages.len()));
+        // With the run in it, no two calls of a session share an id.
+        let run = request.run.as_str().replace('.', "_");
+        let id = CallId(format!("{run}_{}_{index}", request.messages.len()));
         let (name, arguments) = (call.tool.to_owned(), call.arguments);
         steps.push(Step::chunk(Chunk::ToolCall(ToolCall { call: id, name, arguments })));
     }
