@@ -1,5 +1,5 @@
 //! The Messages wire against servers that stream, trickle, pause, refuse, lie, break off and hang.
-#![allow(clippy::unwrap_used, clippy::print_stderr, reason = "tests")]
+#![allow(clippy::unwrap_used, reason = "tests")]
 
 mod common;
 

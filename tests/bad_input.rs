@@ -1,7 +1,9 @@
 //! What a person can get wrong, or find broken around the program: each ends with one clear text on
 //! standard error, the exit code of the manual, and no panic.
-#![allow(clippy::unwrap_used, clippy::print_stderr, reason = "tests; a skipped one says so")]
+#![allow(clippy::unwrap_used, reason = "tests; a skipped one says so")]
 
+#[path = "common/aloud.rs"]
+mod aloud;
 #[path = "common/program.rs"]
 mod program;
 
@@ -150,7 +152,7 @@ fn a_workspace_that_cannot_be_used_is_named() {
 #[test]
 fn a_workspace_that_cannot_be_read_is_named() {
     if rustix::process::geteuid().is_root() {
-        eprintln!("skipped: to the superuser every folder can be read");
+        aloud::skipped("to the superuser every folder can be read");
         return;
     }
     let ground = Ground::project();

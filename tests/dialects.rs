@@ -1,6 +1,6 @@
 //! Chat completions in all their dialects: recorded streams, streams by hand, requests by profile,
 //! and public faults played through the real loop.
-#![allow(clippy::unwrap_used, clippy::print_stderr, reason = "tests")]
+#![allow(clippy::unwrap_used, reason = "tests")]
 
 mod common;
 

@@ -1,6 +1,8 @@
 //! The story and the screen, without a terminal: events and keys in, frames and commands out.
-#![allow(missing_docs, clippy::unwrap_used, clippy::print_stderr, reason = "tests")]
+#![allow(missing_docs, clippy::unwrap_used, reason = "tests")]
 
+#[path = "common/aloud.rs"]
+mod aloud;
 #[path = "screen/children.rs"]
 mod children;
 #[path = "screen/faults.rs"]

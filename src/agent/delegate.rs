@@ -183,7 +183,7 @@ async fn start(
         .emit(Fact::RunStarted {
             call: Some(call.call.clone()),
             role: child.contract.role().to_owned(),
-            description: Some(ticket.request.title()),
+            description: Some(child.contract.description().to_owned()),
             depth: child.contract.depth(),
             contract: child.contract.view(),
         })

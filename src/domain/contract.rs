@@ -281,11 +281,6 @@ impl Contract {
         self.output_per_request
     }
 
-    /// Who answers.
-    pub fn provider(&self) -> &str {
-        &self.provider
-    }
-
     /// With which model.
     pub fn model(&self) -> &str {
         &self.model

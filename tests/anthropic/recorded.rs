@@ -1,7 +1,5 @@
 //! Recorded streams and answers, read as somebody checked them by hand.
 
-use std::path::PathBuf;
-
 use offshoot::domain::message::StopReason;
 use offshoot::domain::usage::Usage;
 use offshoot::provider::{Chunk, ProviderError};
@@ -9,40 +7,14 @@ use serde_json::{Value, json};
 
 use super::bench::*;
 use crate::common::raw_server::Reply;
+use crate::common::recorded;
 
 /// Below this a stream is also sent in pieces of 4, 5 and 6 bytes.
 const SMALL: usize = 8 * 1024;
 
-fn folder() -> Option<PathBuf> {
-    let folder = std::env::var("OFFSHOOT_FIXTURES").unwrap_or("../shared/fixtures".to_owned());
-    let folder = PathBuf::from(folder);
-    if folder.join("SOURCES.tsv").is_file() {
-        return Some(folder);
-    }
-    eprintln!("skipped: no recorded streams at {} (set OFFSHOOT_FIXTURES)", folder.display());
-    None
-}
-
-/// The files of this API, with what each is to be read as.
-fn recorded() -> Vec<(String, Vec<u8>, Value)> {
-    let Some(folder) = folder() else { return Vec::new() };
-    let table = std::fs::read_to_string(folder.join("SOURCES.tsv")).unwrap();
-    let rows = table.lines().map(|row| row.split('\t').collect::<Vec<_>>());
-    let files = rows.filter(|row| row[1] == "anthropic").map(|row| row[0].to_owned());
-    let read = |file: String| {
-        let stem = file.rsplit_once('.').unwrap().0;
-        let checked = std::fs::read(folder.join(format!("expect/{stem}.json"))).unwrap();
-        let body = std::fs::read(folder.join("streams").join(&file)).unwrap();
-        (file, body, serde_json::from_slice(&checked).unwrap())
-    };
-    let recorded: Vec<_> = files.map(read).collect();
-    assert!(!recorded.is_empty(), "the table names no file of this API");
-    recorded
-}
-
 #[tokio::test]
 async fn recorded_answers_read_as_checked_by_hand_whole_and_in_pieces() {
-    for (file, body, checked) in recorded() {
+    for (file, body, checked) in recorded::of("anthropic") {
         let sizes: &[usize] = if body.len() < SMALL {
             &[usize::MAX, 1, 2, 3, 4, 5, 6, 7]
         } else {

@@ -3,9 +3,11 @@
 #![allow(dead_code, reason = "each test file uses its own part of the harness")]
 #![allow(clippy::unwrap_used, clippy::missing_panics_doc, missing_docs, reason = "tests")]
 
+pub mod aloud;
 pub mod lint;
 pub mod public_case;
 pub mod raw_server;
+pub mod recorded;
 pub mod spy;
 pub mod stand_in;
 pub mod strict;

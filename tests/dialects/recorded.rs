@@ -1,7 +1,6 @@
 //! Recorded streams and answers, read as somebody checked them by hand.
 
 use std::collections::BTreeSet;
-use std::path::PathBuf;
 
 use offshoot::domain::message::StopReason;
 use offshoot::domain::usage::Usage;
@@ -10,34 +9,10 @@ use serde_json::{Value, json};
 
 use super::bench::*;
 use crate::common::raw_server::{End, Reply};
+use crate::common::recorded;
 
 /// Below this a stream is sent in pieces of every small size.
 const SMALL: usize = 8 * 1024;
-
-fn folder() -> Option<PathBuf> {
-    let folder = std::env::var("OFFSHOOT_FIXTURES").unwrap_or("../shared/fixtures".to_owned());
-    let folder = PathBuf::from(folder);
-    if folder.join("SOURCES.tsv").is_file() {
-        return Some(folder);
-    }
-    eprintln!("skipped: no recorded streams at {} (set OFFSHOOT_FIXTURES)", folder.display());
-    None
-}
-
-/// The files of this API, with what each is to be read as.
-fn recorded() -> Vec<(String, Vec<u8>, Value)> {
-    let Some(folder) = folder() else { return Vec::new() };
-    let table = std::fs::read_to_string(folder.join("SOURCES.tsv")).unwrap();
-    let rows = table.lines().map(|row| row.split('\t').collect::<Vec<_>>());
-    let files = rows.filter(|row| row[1] == "openai-chat").map(|row| row[0].to_owned());
-    let read = |file: String| {
-        let stem = file.rsplit_once('.').unwrap().0;
-        let checked = std::fs::read(folder.join(format!("expect/{stem}.json"))).unwrap();
-        let body = std::fs::read(folder.join("streams").join(&file)).unwrap();
-        (file, body, serde_json::from_slice(&checked).unwrap())
-    };
-    files.map(read).collect()
-}
 
 /// The dialect of the server that a file was recorded from.
 fn profile(file: &str) -> &str {
@@ -51,7 +26,7 @@ fn profile(file: &str) -> &str {
 
 #[tokio::test]
 async fn recorded_answers_read_as_checked_by_hand_whole_and_in_pieces() {
-    for (file, body, checked) in recorded() {
+    for (file, body, checked) in recorded::of("openai-chat") {
         let sizes: &[usize] = if body.len() < SMALL {
             &[usize::MAX, 1, 2, 3, 4, 5, 6, 7]
         } else {
@@ -75,7 +50,7 @@ async fn recorded_answers_read_as_checked_by_hand_whole_and_in_pieces() {
 /// `ended_by`: who says `[DONE]` need not close the connection.
 #[tokio::test]
 async fn a_stream_is_over_at_its_own_end_mark() {
-    for (file, body, checked) in recorded() {
+    for (file, body, checked) in recorded::of("openai-chat") {
         // One lost the blank line behind its mark when it was recorded.
         let marked = checked["ended_by"] == "[DONE]" && body.ends_with(b"\n\n");
         if marked && checked["error"].is_null() {
@@ -89,7 +64,7 @@ async fn a_stream_is_over_at_its_own_end_mark() {
 /// A recorded stream that is cut anywhere before its end mark is no answer.
 #[tokio::test]
 async fn a_recorded_stream_that_is_cut_is_a_failure_and_gives_no_call() {
-    for (file, body, checked) in recorded() {
+    for (file, body, checked) in recorded::of("openai-chat") {
         if checked["stream"] != true || !checked["error"].is_null() {
             continue;
         }
@@ -109,7 +84,7 @@ async fn a_recorded_stream_that_is_cut_is_a_failure_and_gives_no_call() {
 #[tokio::test]
 async fn a_recorded_call_in_the_text_is_recognised_if_the_tool_was_offered() {
     let name = "local-llamacpp-fenced-call-as-text.sse";
-    let found = recorded().into_iter().find(|(file, ..)| file == name);
+    let found = recorded::of("openai-chat").into_iter().find(|(file, ..)| file == name);
     let Some((_, body, _)) = found else { return };
     for split in [usize::MAX, 1, 7] {
         let server = serve(vec![Reply::events(body.clone()).split(split)]).await;

@@ -1,8 +1,10 @@
 //! The reading tools against real folders: nothing from outside is ever read, and what is read is
 //! bounded and told honestly.
 #![cfg(target_os = "linux")]
-#![allow(clippy::unwrap_used, clippy::print_stderr, missing_docs, reason = "tests")]
+#![allow(clippy::unwrap_used, missing_docs, reason = "tests")]
 
+#[path = "../common/aloud.rs"]
+mod aloud;
 mod escapes;
 mod ground;
 mod list;

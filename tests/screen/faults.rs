@@ -15,6 +15,7 @@ use ratatui::backend::CrosstermBackend;
 use ratatui::layout::Rect;
 use serde_json::{Value, json};
 
+use super::aloud;
 use super::feed::{Feed, call, child, parent, task_call, three_children};
 use super::view::{Watch, frame, header, rows, screen};
 
@@ -26,7 +27,7 @@ fn input(name: &str) -> Option<Value> {
     match std::fs::read_to_string(&path) {
         Ok(text) => Some(serde_json::from_str(&text).unwrap()),
         Err(error) => {
-            eprintln!("skipped: {} ({error})", path.display());
+            aloud::skipped(&format!("{} ({error})", path.display()));
             None
         }
     }
