@@ -15,7 +15,8 @@
 //! | [`agent`] | the one loop for parent and child; delegating; the report |
 //! | [`provider`] | who answers: the embedded researcher, a script, three kinds of servers; what is known of models |
 //! | [`tool`] | what a run can do, one verb a file, behind one door |
-//! | [`workspace`] | the folder that no path leads out of |
+//! | [`workspace`] | the folder that no path leads out of; what changed in it |
+//! | [`sandbox`] | the fence around commands, and the end of everything they started |
 //! | [`journal`] | facts stamped, ordered, redacted, written and handed out |
 //! | [`settings`], [`cli`] | what was typed, set and written, and what it means here |
 //! | [`sanitize`] | outside text made harmless for a terminal |
@@ -47,17 +48,18 @@
 //! `domain` is open to all. A test of `tests/house.rs` holds every `use` to this drawing.
 //!
 //! ```text
-//! doctor     -> session settings provider workspace sanitize
-//! session    -> settings agent journal provider tool workspace
+//! doctor     -> session settings provider workspace sandbox sanitize
+//! session    -> settings agent journal provider tool workspace sandbox
 //! ui         -> story sanitize
 //! headless   -> story sanitize
-//! agent      -> provider tool journal::hub journal::redact workspace
+//! agent      -> provider tool journal::hub journal::redact workspace sandbox
 //! journal    -> story
-//! tool       -> workspace
+//! tool       -> workspace sandbox
 //! settings   -> cli
 //! story      ->
 //! provider   ->
 //! workspace  ->
+//! sandbox    ->
 //! cli        ->
 //! sanitize   ->
 //! domain     ->
@@ -102,6 +104,7 @@ pub mod domain;
 pub mod headless;
 pub mod journal;
 pub mod provider;
+pub mod sandbox;
 pub mod sanitize;
 pub mod session;
 pub mod settings;

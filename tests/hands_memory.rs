@@ -42,11 +42,9 @@ async fn huge_files_take_little_memory() {
     let workspace = Arc::new(Workspace::open(folder.path()).unwrap());
     let toolbox = Toolbox::standard();
     let call = |tool: &str, arguments: Value| {
-        let context = ToolContext {
-            workspace: Arc::clone(&workspace),
-            scopes: Arc::from([PathScope::all()]),
-            cancel: CancellationToken::new(),
-        };
+        let scopes = Arc::from([PathScope::all()]);
+        let context =
+            ToolContext::looking(Arc::clone(&workspace), scopes, CancellationToken::new());
         toolbox.get(tool).unwrap().run(arguments, context)
     };
     let before = peak_kilobytes();

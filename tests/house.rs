@@ -16,14 +16,15 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
     ("story", &[]),
     ("workspace", &[]),
     ("provider", &[]),
-    ("tool", &["workspace"]),
+    ("sandbox", &[]),
+    ("tool", &["workspace", "sandbox"]),
     ("journal", &["story"]),
-    ("agent", &["provider", "tool", "journal::hub", "journal::redact", "workspace"]),
+    ("agent", &["provider", "tool", "journal::hub", "journal::redact", "workspace", "sandbox"]),
     ("settings", &["cli"]),
     ("headless", &["story", "sanitize"]),
     ("ui", &["story", "sanitize"]),
-    ("doctor", &["session", "settings", "provider", "workspace", "sanitize"]),
-    ("session", &["settings", "agent", "journal", "provider", "tool", "workspace"]),
+    ("doctor", &["session", "settings", "provider", "workspace", "sandbox", "sanitize"]),
+    ("session", &["settings", "agent", "journal", "provider", "tool", "workspace", "sandbox"]),
 ];
 
 #[test]

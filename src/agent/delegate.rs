@@ -27,7 +27,7 @@ use crate::domain::request::TaskRequest;
 use crate::domain::role::{Permission, RoleTable};
 use crate::domain::usage::Usage;
 use crate::domain::violation::{Code, Refusal, Violation};
-use crate::tool::ToolOutput;
+use crate::tool::{Effects, ToolOutput};
 
 /// A task that passed the first checks: it holds an id and a delegation, no budget yet.
 pub struct Ticket {
@@ -280,6 +280,7 @@ fn task_end(report: Report, usage_total: Usage, ending: Ending, json: String) ->
         text: json,
         truncated: false,
         shown: Vec::new(),
+        effects: Effects::default(),
     };
     CallEnd {
         output,
@@ -366,6 +367,7 @@ fn child_shared(
         scope: ticket.scope.clone(),
         above: Some(Arc::clone(parent)),
         children: Mutex::default(),
+        seen: Arc::default(),
         began: Instant::now(),
         host,
         contract,

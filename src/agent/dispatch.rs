@@ -3,27 +3,24 @@
 
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
-use std::time::Duration;
 
 use futures_util::stream::FuturesUnordered;
 use futures_util::{FutureExt, StreamExt};
 use serde_json::Value;
-use tokio::time::{Instant, timeout};
 
 use super::delegate::{self, Ticket};
 use super::run::{Run, RunShared};
 use super::runaway::{Observed, Verdict};
+use super::use_tool;
 use crate::domain::budget::Dimension;
 use crate::domain::event::{Fact, Failure};
 use crate::domain::ledger::Left;
 use crate::domain::message::{ToolCall, ToolResult};
-use crate::domain::report::{By, Ending, Exhausted, Report};
+use crate::domain::report::{Ending, Exhausted, Report};
 use crate::domain::usage::{Usage, estimate_tokens};
 use crate::tool::guard::{self, Admitted, RefusalKind, Refused};
-use crate::tool::{Shown, Tool, ToolContext, ToolOutput, excerpt};
+use crate::tool::{Shown, Tool, ToolOutput, excerpt};
 
-/// How long a tool may take to end after a cancel before it is left behind.
-const CANCEL_GRACE: Duration = Duration::from_secs(2);
 /// Calls that only read and run at the same time: more than the children that may wait for a place,
 /// so that each of them can say that it waits.
 const SIDE_BY_SIDE: usize = 64;
@@ -194,50 +191,15 @@ async fn perform(shared: Arc<RunShared>, call: ToolCall, planned: Planned) -> Ca
         match planned {
             Planned::Decided(end) => *end,
             Planned::Task(ticket) => delegate::run_child(&shared, &call, *ticket).await,
-            Planned::Tool { tool, arguments } => use_tool(&shared, &call, &tool, arguments).await,
+            Planned::Tool { tool, arguments } => {
+                use_tool::use_tool(&shared, &call, &tool, arguments).await
+            }
         }
     });
     guarded.catch_unwind().await.unwrap_or_else(|_| {
         let text = format!("internal error: the tool {} panicked; its result is lost", call.name);
         CallEnd::unstarted(Failure::Error, text)
     })
-}
-
-async fn use_tool(
-    shared: &RunShared,
-    call: &ToolCall,
-    tool: &Arc<dyn Tool>,
-    arguments: Value,
-) -> CallEnd {
-    if shared.scope.ending().is_some() {
-        return CallEnd::unstarted(Failure::NotRun, "not run: cancelled before it started");
-    }
-    shared.tree.ledger().charge_calls(shared.account, 1);
-    let (call_id, name) = (call.call.clone(), call.name.clone());
-    shared.emit(Fact::ToolStarted { call: call_id, name, arguments: call.arguments.clone() }).await;
-    let began = Instant::now();
-    let context = ToolContext {
-        workspace: Arc::clone(&shared.host.workspace),
-        scopes: shared.contract.paths().into(),
-        cancel: shared.scope.token().child_token(),
-    };
-    let mut future = tool.run(arguments, context);
-    let mut left_behind = false;
-    let (output, failure) = match shared.scope.race(&mut future).await {
-        Ok(output) => {
-            let failure = (!output.ok).then_some(Failure::Error);
-            (output, failure)
-        }
-        Err(ending) => {
-            // The token has fired; what the tool started ends before the run goes on.
-            left_behind = timeout(CANCEL_GRACE, future).await.is_err();
-            let by = if ending.by() == Some(By::User) { " by the user" } else { "" };
-            let words = format!("cancelled{by} while it ran");
-            (ToolOutput::error(words), Some(Failure::Cancelled))
-        }
-    };
-    let duration_ms = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
-    CallEnd { output, failure, duration_ms, child: None, left_behind }
 }
 
 /// A batch that is going on.

@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::Semaphore;
 
 use super::cancel::LiveTasks;
+use crate::domain::approval::Mode;
 use crate::domain::context_store::ContextStore;
 use crate::domain::event::{Fact, Origin, Timestamp};
 use crate::domain::grant::Endpoint;
@@ -17,6 +18,7 @@ use crate::journal::hub::Hub;
 use crate::journal::redact::Redactor;
 use crate::provider::Provider;
 use crate::provider::retry::Patience;
+use crate::sandbox::Sandbox;
 use crate::tool::toolbox::Toolbox;
 use crate::workspace::Workspace;
 
@@ -31,6 +33,10 @@ pub struct Host {
     pub toolbox: Toolbox,
     /// The ground.
     pub workspace: Arc<Workspace>,
+    /// Where commands run.
+    pub sandbox: Arc<Sandbox>,
+    /// What may be done without asking.
+    pub mode: Mutex<Mode>,
     /// What a task can choose as context.
     pub store: Mutex<ContextStore>,
     /// Texts that may never leave, such as API keys.
@@ -55,6 +61,16 @@ impl Host {
     /// A fresh task number.
     pub fn next_task(&self) -> TaskId {
         TaskId(self.tasks.fetch_add(1, Ordering::Relaxed) + 1)
+    }
+
+    /// What may be done without asking at this moment.
+    pub fn mode(&self) -> Mode {
+        *self.mode.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// From now on this may be done without asking.
+    pub fn set_mode(&self, mode: Mode) {
+        *self.mode.lock().unwrap_or_else(PoisonError::into_inner) = mode;
     }
 
     /// Tells what happened.

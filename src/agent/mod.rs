@@ -7,6 +7,7 @@
 //! Reading order: [`run`] (the loop), [`turn`] (one request), [`dispatch`] (a batch of calls),
 //! [`delegate`] (a `task` call), [`conclude`] (the report).
 
+mod approve;
 pub mod briefing;
 pub mod cancel;
 pub mod claims;
@@ -19,3 +20,4 @@ pub mod record;
 pub mod run;
 pub mod runaway;
 pub mod turn;
+mod use_tool;

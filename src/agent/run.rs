@@ -31,6 +31,7 @@ use crate::domain::usage::estimate_tokens;
 use crate::domain::violation::Code;
 use crate::provider::ToolChoice;
 use crate::tool::task;
+use crate::workspace::seen::Seen;
 
 /// Tokens of the sentence that announces a wrap-up, which any turn may turn out to need.
 const WRAP_UP_WORDS: u64 = 64;
@@ -61,6 +62,8 @@ pub struct RunShared {
     pub above: Option<Arc<RunShared>>,
     /// The fingerprints of its children that are queued or running.
     pub children: Mutex<Vec<Sha>>,
+    /// What its model knows of files.
+    pub seen: Arc<Seen>,
     /// When it began, on the monotonic clock.
     pub began: Instant,
 }

@@ -1,7 +1,8 @@
 //! Everything a person can ask of the runtime. What only moves the screen is no command.
 
+use super::approval::{Answer, Mode};
 use super::budget::Preset;
-use super::ids::TaskId;
+use super::ids::{CallId, RunId, TaskId};
 
 /// A request of the user to the session. Effects are plain data, so that tests compare them.
 #[derive(Debug, Clone, PartialEq)]
@@ -38,6 +39,35 @@ pub enum Command {
     SetModel {
         /// Its name.
         model: String,
+    },
+    /// Answer a call that waits for a person's word.
+    Decide {
+        /// The run that asked.
+        run: RunId,
+        /// Its call.
+        call: CallId,
+        /// The answer.
+        answer: Answer,
+    },
+    /// What may be done without asking, from now on.
+    SetMode {
+        /// The mode.
+        mode: Mode,
+    },
+    /// Run a command of the person's own, and let the model see it with the next message.
+    Shell {
+        /// The command, as it would be typed into a shell.
+        command: String,
+    },
+    /// Show what changed.
+    Diff {
+        /// By this task; by the newest answer and all it delegated if absent.
+        task: Option<TaskId>,
+    },
+    /// Trust, or do not, what the project's own files of settings and roles say.
+    Trust {
+        /// The answer.
+        trusted: bool,
     },
     /// End the session.
     Quit,

@@ -6,10 +6,11 @@
 //!
 //! Reading order: [`ids`], [`message`], [`history`], [`usage`], [`budget`], [`ledger`],
 //! [`spending`], [`context_store`], [`role`], [`scope`], [`violation`], [`request`], [`grant`],
-//! [`contract`] (made by [`narrow`], with [`fingerprint`], [`secrecy`] and [`allot`]), [`report`],
+//! [`approval`], [`fence`], [`contract`] (made by [`narrow`], with [`fingerprint`], [`secrecy`] and [`allot`]), [`report`],
 //! [`stamp`], [`event`], [`mod@line`], [`command`], [`exit`].
 
 pub mod allot;
+pub mod approval;
 pub mod budget;
 mod cap;
 pub mod choose;
@@ -19,6 +20,7 @@ pub mod context_store;
 pub mod contract;
 pub mod event;
 pub mod exit;
+pub mod fence;
 pub mod fingerprint;
 pub mod grant;
 pub mod hash;

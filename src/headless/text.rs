@@ -83,7 +83,11 @@ impl Text {
                 Duration::from_millis(*delay_ms).as_secs_f64(),
                 lines::sentence(reason)
             )),
-            Fact::RunStarted { .. }
+            Fact::ApprovalRequested { .. }
+            | Fact::ApprovalDecided { .. }
+            | Fact::FilesChanged { .. }
+            | Fact::ModeChanged { .. }
+            | Fact::RunStarted { .. }
             | Fact::RunFinished(_)
             | Fact::Message(_)
             | Fact::ToolFinished { .. }

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::domain::approval::Mode;
 use crate::domain::budget::{Budget, Preset, Totals};
 use crate::domain::event::Level;
 use crate::domain::ids::SessionId;
@@ -12,6 +13,7 @@ use crate::domain::usage::MicroUsd;
 use crate::journal::jsonl::Journal;
 use crate::provider::Provider;
 use crate::provider::retry::Patience;
+use crate::sandbox::SandboxSettings;
 use crate::tool::toolbox::Toolbox;
 use crate::workspace::Workspace;
 
@@ -102,6 +104,10 @@ pub struct Config {
     pub permissions: Vec<Permission>,
     /// Where.
     pub paths: Vec<PathScope>,
+    /// What it may do without asking.
+    pub mode: Mode,
+    /// How commands are run.
+    pub sandbox: SandboxSettings,
     /// How deep runs may go.
     pub max_depth: u32,
     /// How long to wait for the model, and how often.

@@ -34,8 +34,10 @@ use crate::domain::usage::Usage;
 use crate::journal::hub::{Hub, HubOptions, HubTask, subscription};
 use crate::journal::redact::Redactor;
 use crate::provider::Provider;
+use crate::sandbox::Sandbox;
 use crate::tool::task;
 use crate::tool::toolbox::Toolbox;
+use crate::workspace::seen::Seen;
 
 use errand::Errand;
 
@@ -118,6 +120,8 @@ struct Conversation {
     root: CancelScope,
     ends_at: Option<Instant>,
     history: History,
+    /// What the parent's model knows of files, as long as its history lasts.
+    seen: Arc<Seen>,
     typed: Arc<Inbox>,
     running: Option<Running>,
     runs: u32,
@@ -148,6 +152,7 @@ impl Conversation {
             root: CancelScope::root(),
             ends_at: config.timeout.and_then(|after| Instant::now().checked_add(after)),
             history: History::new(),
+            seen: Arc::default(),
             typed: Arc::default(),
             running: None,
             runs: 0,
@@ -156,6 +161,8 @@ impl Conversation {
                 hub,
                 toolbox: config.toolbox,
                 workspace: config.workspace,
+                sandbox: Arc::new(Sandbox::new(config.sandbox)),
+                mode: Mutex::new(config.mode),
                 store: Mutex::new(ContextStore::default()),
                 redactor: Redactor::new(config.secrets.clone()),
                 secrets: config.secrets,
@@ -174,7 +181,7 @@ impl Conversation {
                 workspace: conversation.host.workspace.path().display().to_string(),
                 provider: identity.provider,
                 model: identity.model,
-                permission_mode: "read-only".to_owned(),
+                permission_mode: config.mode.name().to_owned(),
                 fence: "unfenced".to_owned(),
                 budget: limits.parent,
             })
@@ -257,6 +264,14 @@ impl Conversation {
             Command::Compact => self.compact().await,
             Command::ListModels => self.list_models().await,
             Command::SetModel { model } => self.set_model(&model).await,
+            Command::SetMode { mode } => {
+                self.host.set_mode(mode);
+                self.tell(Fact::ModeChanged { mode }).await;
+            }
+            Command::Decide { .. }
+            | Command::Shell { .. }
+            | Command::Diff { .. }
+            | Command::Trust { .. } => {}
             Command::Quit => {}
         }
     }
@@ -432,6 +447,7 @@ impl Conversation {
             scope,
             above: None,
             children: Mutex::default(),
+            seen: Arc::clone(&self.seen),
             began: Instant::now(),
             host,
         }

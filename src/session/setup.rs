@@ -7,6 +7,7 @@ use std::time::SystemTime;
 use uuid::Uuid;
 
 use super::{Config, Pin, RunLimits, server};
+use crate::domain::approval::Mode;
 use crate::domain::event::Timestamp;
 use crate::domain::exit::Exit;
 use crate::domain::ids::SessionId;
@@ -15,6 +16,7 @@ use crate::domain::scope::PathScope;
 use crate::journal::jsonl::Journal;
 use crate::provider::ProviderError;
 use crate::provider::script::ScriptError;
+use crate::sandbox::SandboxSettings;
 use crate::settings::{Settings, SettingsError};
 use crate::tool::toolbox::Toolbox;
 use crate::workspace::{Workspace, WorkspaceError};
@@ -75,6 +77,8 @@ pub fn config(settings: &Settings) -> Result<Config, SetupError> {
         },
         permissions: vec![Permission::Read, Permission::Delegate],
         paths: vec![PathScope::all()],
+        mode: Mode::ReadOnly,
+        sandbox: SandboxSettings::bare("/proc/self/exe"),
         max_depth: MAX_DEPTH,
         patience: plan.patience(provider.identity().local),
         compact_at: server::share(settings.compact_at),

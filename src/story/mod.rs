@@ -141,7 +141,16 @@ impl Story {
                 let (level, code) = (Level::Info, "COMPACTED".to_owned());
                 self.notice(event, Notice { level, code, text: text.clone() });
             }
-            Fact::ContextAdded { .. } | Fact::Unknown => {}
+            Fact::ModeChanged { mode } => {
+                if let Some(session) = &mut self.session {
+                    mode.name().clone_into(&mut session.permission_mode);
+                }
+            }
+            Fact::ApprovalRequested { .. }
+            | Fact::ApprovalDecided { .. }
+            | Fact::FilesChanged { .. }
+            | Fact::ContextAdded { .. }
+            | Fact::Unknown => {}
         }
     }
 

@@ -58,11 +58,11 @@ mod tests {
     use crate::workspace::Workspace;
 
     fn context() -> ToolContext {
-        ToolContext {
-            workspace: Arc::new(Workspace::open(std::path::Path::new(".")).unwrap()),
-            scopes: Arc::from([PathScope::all()]),
-            cancel: CancellationToken::new(),
-        }
+        ToolContext::looking(
+            Arc::new(Workspace::open(std::path::Path::new(".")).unwrap()),
+            Arc::from([PathScope::all()]),
+            CancellationToken::new(),
+        )
     }
 
     #[tokio::test]

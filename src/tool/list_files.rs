@@ -279,7 +279,12 @@ impl<'a> Listing<'a> {
         let text = format!("{header}\n{}{}", excerpt.as_str(), self.footer(over));
         let text = text.trim_end().to_owned();
         let truncated = over > 0 || self.and_more;
-        ToolOutput { ok: true, bytes: bytes.max(text.len() as u64), text, truncated, shown }
+        ToolOutput {
+            bytes: bytes.max(text.len() as u64),
+            truncated,
+            shown,
+            ..ToolOutput::whole(text)
+        }
     }
 
     fn header(&self, target: &Target, fitted: u64) -> String {

@@ -12,6 +12,7 @@ pub mod task;
 pub mod toolbox;
 
 mod blocking;
+mod progress;
 
 use std::future::Future;
 use std::pin::Pin;
@@ -20,9 +21,14 @@ use std::sync::Arc;
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
+use crate::domain::approval::Preview;
 use crate::domain::role::Permission;
 use crate::domain::scope::PathScope;
+use crate::sandbox::{Sandbox, SandboxSettings};
 use crate::workspace::Workspace;
+use crate::workspace::seen::Seen;
+
+pub use progress::Progress;
 
 /// Characters that one result may have at most.
 pub const MAX_RESULT_CHARS: usize = 50_000;
@@ -51,6 +57,37 @@ pub struct ToolContext {
     pub scopes: Arc<[PathScope]>,
     /// Fires when the call is to end.
     pub cancel: CancellationToken,
+    /// What the run's model knows of files, so that nothing is overwritten unread.
+    pub seen: Arc<Seen>,
+    /// Where commands run.
+    pub sandbox: Arc<Sandbox>,
+    /// True if the run may reach the network.
+    pub network: bool,
+    /// Where a running command's output is shown.
+    pub progress: Progress,
+    /// What a person was shown before the call was let through; the tool does exactly that or fails.
+    pub approved: Option<Arc<Preview>>,
+}
+
+impl ToolContext {
+    /// For a call that only looks and that nobody watches: nothing was read before it, and a command
+    /// would get an empty environment.
+    pub fn looking(
+        workspace: Arc<Workspace>,
+        scopes: Arc<[PathScope]>,
+        cancel: CancellationToken,
+    ) -> Self {
+        Self {
+            workspace,
+            scopes,
+            cancel,
+            seen: Arc::default(),
+            sandbox: Arc::new(Sandbox::new(SandboxSettings::bare("/proc/self/exe"))),
+            network: false,
+            progress: Progress::default(),
+            approved: None,
+        }
+    }
 }
 
 /// A place that a result showed to the model, for checking what it later cites.
@@ -85,23 +122,60 @@ pub struct ToolOutput {
     pub truncated: bool,
     /// The places it showed.
     pub shown: Vec<Shown>,
+    /// What it did beside answering.
+    pub effects: Effects,
+}
+
+/// What a call did, as its tool knows it; reports and receipts are made from it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Effects {
+    /// Files it wrote, from the workspace's root.
+    pub wrote: Vec<String>,
+    /// Processes that had to be ended.
+    pub processes_ended: u32,
+    /// Processes that could not be ended, in words.
+    pub not_ended: Vec<String>,
+    /// For a run of the tests: whether they passed.
+    pub tests_passed: Option<bool>,
 }
 
 impl ToolOutput {
+    /// A whole answer.
+    pub fn whole(text: impl Into<String>) -> Self {
+        let text = text.into();
+        Self { ok: true, ..Self::error(text) }
+    }
+
     /// A failure in words.
     pub fn error(text: impl Into<String>) -> Self {
         let text = text.into();
-        Self { ok: false, bytes: text.len() as u64, text, truncated: false, shown: Vec::new() }
+        Self {
+            ok: false,
+            bytes: text.len() as u64,
+            text,
+            truncated: false,
+            shown: Vec::new(),
+            effects: Effects::default(),
+        }
     }
 }
 
 /// The result of a call, once it is there.
 pub type ToolFuture = Pin<Box<dyn Future<Output = ToolOutput> + Send>>;
 
+/// What a person is to see before a call runs; `None` if there is nothing to show, an error in words
+/// if the call would fail anyway.
+pub type PreviewFuture = Pin<Box<dyn Future<Output = Result<Option<Preview>, String>> + Send>>;
+
 /// One verb.
 pub trait Tool: Send + Sync {
     /// What it is.
     fn spec(&self) -> &ToolSpec;
+
+    /// What the call would do, without doing it. Tools that only look have nothing to show.
+    fn preview(&self, _arguments: &Value, _context: &ToolContext) -> PreviewFuture {
+        Box::pin(std::future::ready(Ok(None)))
+    }
 
     /// Runs it. Arguments that do not fit the schema give an error output that names the field and
     /// the expected type. The future ends soon after `context.cancel` fires.

@@ -240,7 +240,7 @@ impl Reading {
         let truncated = end.after > 0 || end.and_more || self.line_cut;
         let bytes = if truncated { self.bytes.max(text.len() as u64) } else { text.len() as u64 };
         let shown = vec![Shown::Lines { path: self.path, from: first, to: end.last }];
-        ToolOutput { ok: true, text, bytes, truncated, shown }
+        ToolOutput { bytes, truncated, shown, ..ToolOutput::whole(text) }
     }
 
     fn beyond(&self, first: u64, lines: u64) -> String {
@@ -278,5 +278,5 @@ impl Traits {
 }
 
 fn described(text: String, shown: Vec<Shown>) -> ToolOutput {
-    ToolOutput { ok: true, bytes: text.len() as u64, text, truncated: false, shown }
+    ToolOutput { shown, ..ToolOutput::whole(text) }
 }

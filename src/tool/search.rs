@@ -194,11 +194,10 @@ fn output(pattern: &str, target: &Target, hits: Hits<'_>, left_out: &LeftOut) ->
     left_out.write(&mut text);
     let text = text.trim_end().to_owned();
     ToolOutput {
-        ok: true,
         bytes: text.len() as u64 + hits.unshown_bytes,
         truncated: unshown > 0 || hits.lines_cut || left_out.stopped.is_some(),
-        text,
         shown: hits.shown,
+        ..ToolOutput::whole(text)
     }
 }
 

@@ -100,6 +100,10 @@ fn happened(screen: &mut Screen, story: &Story, fact: &Fact, of_child: bool) {
         | Fact::ToolFinished { .. }
         | Fact::Usage { .. }
         | Fact::Notice { .. }
+        | Fact::ApprovalRequested { .. }
+        | Fact::ApprovalDecided { .. }
+        | Fact::FilesChanged { .. }
+        | Fact::ModeChanged { .. }
         | Fact::CancelRequested { .. }
         | Fact::RunFinished(_)
         | Fact::Unknown => {}

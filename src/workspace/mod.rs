@@ -14,6 +14,7 @@ pub mod jail;
 pub mod lines;
 pub mod path;
 pub mod scope;
+pub mod seen;
 
 mod branch;
 

@@ -81,6 +81,8 @@ fn config(workspace: &TempDir, sessions: Option<&TempDir>) -> Config {
         limits: RunLimits::of(Preset::Normal),
         permissions: vec![Permission::Read, Permission::Delegate],
         paths: vec![PathScope::all()],
+        mode: offshoot::domain::approval::Mode::FullAccess,
+        sandbox: offshoot::sandbox::SandboxSettings::bare("/proc/self/exe"),
         max_depth: 1,
         switch: None,
         detect: None,

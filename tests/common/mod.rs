@@ -16,6 +16,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
+use offshoot::domain::approval::Mode;
 use offshoot::domain::budget::Preset;
 use offshoot::domain::command::Command;
 use offshoot::domain::event::{Event, Fact, RunFinished, Timestamp};
@@ -28,6 +29,7 @@ use offshoot::journal::jsonl::Journal;
 use offshoot::provider::retry::Patience;
 use offshoot::provider::script::Script;
 use offshoot::provider::{Provider, Request};
+use offshoot::sandbox::SandboxSettings;
 use offshoot::session::{self, Config, Pin, RunLimits, Share};
 use offshoot::tool::Tool;
 use offshoot::tool::toolbox::Toolbox;
@@ -46,6 +48,7 @@ pub struct Stage {
     pub limits: RunLimits,
     pub permissions: Vec<Permission>,
     pub paths: Vec<PathScope>,
+    pub mode: Mode,
     pub max_depth: u32,
     pub tools: Toolbox,
     pub roles: Vec<Role>,
@@ -71,6 +74,7 @@ impl Stage {
             limits: RunLimits::of(Preset::Normal),
             permissions: vec![Permission::Read, Permission::Delegate],
             paths: vec![PathScope::all()],
+            mode: Mode::FullAccess,
             max_depth: 1,
             tools: Toolbox::standard(),
             roles: Vec::new(),
@@ -119,6 +123,8 @@ impl Stage {
             limits: self.limits,
             permissions: self.permissions,
             paths: self.paths,
+            mode: self.mode,
+            sandbox: SandboxSettings::bare(env!("CARGO_BIN_EXE_offshoot")),
             max_depth: self.max_depth,
             patience: self.patience,
             compact_at: Share::default(),

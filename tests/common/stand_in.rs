@@ -9,7 +9,7 @@ use offshoot::tool::{Tool, ToolContext, ToolFuture, ToolOutput, ToolSpec};
 use serde_json::{Value, json};
 
 fn output(text: String) -> ToolOutput {
-    ToolOutput { ok: true, bytes: text.len() as u64, text, truncated: false, shown: Vec::new() }
+    ToolOutput::whole(text)
 }
 
 /// Understands `sleep N`, `echo X`, `cat FILE`, `seq A B`, joined by `;`.

@@ -106,11 +106,8 @@ impl Ground {
 
     fn context(&self, scopes: &[&str], cancel: CancellationToken) -> ToolContext {
         let scopes = scopes.iter().map(|scope| PathScope::parse(scope).unwrap());
-        ToolContext {
-            workspace: Arc::clone(&self.workspace),
-            scopes: scopes.collect::<Vec<_>>().into(),
-            cancel,
-        }
+        let scopes = scopes.collect::<Vec<_>>().into();
+        ToolContext::looking(Arc::clone(&self.workspace), scopes, cancel)
     }
 }
 

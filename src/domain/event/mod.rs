@@ -19,6 +19,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::domain::approval::{Decider, Decision, Mode};
 use crate::domain::budget::{Budget, Remaining};
 use crate::domain::context_store::{Sensitivity, SnippetCard};
 use crate::domain::ids::{CallId, SessionId};
@@ -28,7 +29,9 @@ use crate::domain::violation::{Code, Violation};
 
 mod parts;
 
-pub use parts::{ChangedPath, ContractView, MessageFact, Receipt, RunFinished, Share, Speaker};
+pub use parts::{
+    Change, ChangedPath, ContractView, MessageFact, Receipt, RunFinished, Share, Speaker,
+};
 
 pub use crate::domain::stamp::{Origin, Timestamp};
 
@@ -251,6 +254,52 @@ pub enum Fact {
         attempt: u32,
         /// What went wrong, in words.
         reason: String,
+    },
+    /// A call waits for a person's word. It has not started.
+    ApprovalRequested {
+        /// The call.
+        call: CallId,
+        /// The tool.
+        name: String,
+        /// What it would do, on one line.
+        summary: String,
+        /// The change as a unified diff, for a call that changes files.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        diff: Option<String>,
+        /// The command, exactly, for a call that runs one.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        command: Option<String>,
+        /// Where the command starts.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        folder: Option<String>,
+        /// How it would be fenced.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        fence: Option<String>,
+        /// What a wider answer would cover.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        prefix: Option<String>,
+    },
+    /// It does not wait any more.
+    ApprovalDecided {
+        /// The call.
+        call: CallId,
+        /// The outcome.
+        decision: Decision,
+        /// Whose.
+        by: Decider,
+        /// Why, in words.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        reason: Option<String>,
+    },
+    /// Files of the workspace are not what they were before a call of this run.
+    FilesChanged {
+        /// Which, and how.
+        paths: Vec<ChangedPath>,
+    },
+    /// What may be done without asking changed.
+    ModeChanged {
+        /// What holds now.
+        mode: Mode,
     },
     /// Older messages of a run's conversation were replaced by a summary. The record keeps them.
     Compacted {

@@ -120,14 +120,26 @@ pub struct RunFinished {
     pub receipt: Option<Receipt>,
 }
 
+/// What became of a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Change {
+    /// It was not there before.
+    Added,
+    /// It has other bytes, another mode, or is another kind of thing.
+    Modified,
+    /// It is not there any more.
+    Deleted,
+}
+
 /// A file that a run changed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ChangedPath {
     /// From the workspace's root.
     pub path: String,
-    /// `added`, `modified` or `deleted`.
-    pub change: String,
-    /// The hash of the new content.
+    /// How.
+    pub change: Change,
+    /// The hash of the new content; `None` where there is none or it was not read.
     pub sha256: Option<Sha>,
 }
 

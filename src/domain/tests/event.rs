@@ -5,11 +5,12 @@ use serde_json::{Map, Value, json};
 use uuid::Uuid;
 
 use super::*;
+use crate::domain::approval::{Decider, Decision, Mode};
 use crate::domain::budget::Remaining;
 use crate::domain::context_store::SnippetCard;
 use crate::domain::event::{
-    ChangedPath, Event, Fact, Failure, Level, Line, MessageFact, Origin, Receipt, RunFinished,
-    Speaker,
+    Change, ChangedPath, Event, Fact, Failure, Level, Line, MessageFact, Origin, Receipt,
+    RunFinished, Speaker,
 };
 use crate::domain::ids::{CallId, SessionId};
 use crate::domain::message::{AssistantMessage, Block, StopReason, ToolCall};
@@ -36,6 +37,10 @@ fn word(fact: &Fact) -> &'static str {
         Fact::Usage { .. } => "usage",
         Fact::RetryScheduled { .. } => "retry_scheduled",
         Fact::Compacted { .. } => "compacted",
+        Fact::ApprovalRequested { .. } => "approval_requested",
+        Fact::ApprovalDecided { .. } => "approval_decided",
+        Fact::FilesChanged { .. } => "files_changed",
+        Fact::ModeChanged { .. } => "mode_changed",
         Fact::Notice { .. } => "notice",
         Fact::CancelRequested { .. } => "cancel_requested",
         Fact::RunFinished(_) => "run_finished",
@@ -43,7 +48,7 @@ fn word(fact: &Fact) -> &'static str {
     }
 }
 
-const KINDS: usize = 19;
+const KINDS: usize = 23;
 
 fn call() -> CallId {
     CallId::from("c1")
@@ -173,6 +178,46 @@ fn delegation_rows() -> Vec<(Fact, Value)> {
                 "type": "retry_scheduled", "delay_ms": 2_000, "http_status": 429, "try": 2,
                 "reason": "slow down",
             }),
+        ),
+        (
+            Fact::ApprovalRequested {
+                call: call(),
+                name: text("bash"),
+                summary: text("cargo test"),
+                diff: None,
+                command: Some(text("cargo test")),
+                folder: Some(text(".")),
+                fence: Some(text("fenced")),
+                prefix: Some(text("cargo test")),
+            },
+            json!({"type": "approval_requested", "call": "c1", "name": "bash",
+                "summary": "cargo test", "command": "cargo test", "folder": ".",
+                "fence": "fenced", "prefix": "cargo test"}),
+        ),
+        (
+            Fact::ApprovalDecided {
+                call: call(),
+                decision: Decision::Deny,
+                by: Decider::User,
+                reason: Some(text("not now")),
+            },
+            json!({"type": "approval_decided", "call": "c1", "decision": "deny", "by": "user",
+                "reason": "not now"}),
+        ),
+        (
+            Fact::FilesChanged {
+                paths: vec![ChangedPath {
+                    path: text("src/a.rs"),
+                    change: Change::Deleted,
+                    sha256: None,
+                }],
+            },
+            json!({"type": "files_changed",
+                "paths": [{"path": "src/a.rs", "change": "deleted", "sha256": null}]}),
+        ),
+        (
+            Fact::ModeChanged { mode: Mode::AutoEdit },
+            json!({"type": "mode_changed", "mode": "auto-edit"}),
         ),
         (
             Fact::Compacted { target: text("r2"), by: By::Budget, text: text("so far") },
@@ -316,7 +361,7 @@ fn finished() -> (Fact, Value) {
         report: Some(report),
         changed: vec![ChangedPath {
             path: text("a.txt"),
-            change: text("added"),
+            change: Change::Added,
             sha256: Some(Sha::of("a")),
         }],
         contract_sha256: Sha::of("contract"),

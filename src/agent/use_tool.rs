@@ -1,0 +1,103 @@
+//! One call of a tool: shown and let through, started, raced with its run's token, and its output
+//! told while it comes.
+
+use std::future::Future;
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::Value;
+use tokio::sync::mpsc;
+use tokio::time::{Instant, timeout};
+
+use super::approve::{self, Permit};
+use super::dispatch::CallEnd;
+use super::run::RunShared;
+use crate::domain::approval::Preview;
+use crate::domain::event::{Fact, Failure};
+use crate::domain::message::ToolCall;
+use crate::domain::report::{By, Ending};
+use crate::domain::role::Permission;
+use crate::tool::{Progress, Tool, ToolContext, ToolOutput};
+
+/// How long a tool may take to end after a cancel before it is left behind.
+const CANCEL_GRACE: Duration = Duration::from_secs(2);
+
+/// Makes the call, if it may be made.
+pub(super) async fn use_tool(
+    shared: &Arc<RunShared>,
+    call: &ToolCall,
+    tool: &Arc<dyn Tool>,
+    arguments: Value,
+) -> CallEnd {
+    if shared.scope.ending().is_some() {
+        return CallEnd::unstarted(Failure::NotRun, "not run: cancelled before it started");
+    }
+    shared.tree.ledger().charge_calls(shared.account, 1);
+    let (progress, output) = Progress::channel();
+    let mut context = context(shared, progress);
+    match approve::permit(shared, call, tool, &arguments, &context).await {
+        Permit::Allowed(shown) => context.approved = shown.map(Arc::new),
+        Permit::Not(failure, words) => return CallEnd::unstarted(failure, words),
+    }
+    let (call_id, name) = (call.call.clone(), call.name.clone());
+    shared.emit(Fact::ToolStarted { call: call_id, name, arguments: call.arguments.clone() }).await;
+    let began = Instant::now();
+    let working = tool.run(arguments, context);
+    let (output, failure, left_behind) = follow(shared, call, working, output).await;
+    let duration_ms = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
+    CallEnd { output, failure, duration_ms, child: None, left_behind }
+}
+
+fn context(shared: &RunShared, progress: Progress) -> ToolContext {
+    ToolContext {
+        workspace: Arc::clone(&shared.host.workspace),
+        scopes: shared.contract.paths().into(),
+        cancel: shared.scope.token().child_token(),
+        seen: Arc::clone(&shared.seen),
+        sandbox: Arc::clone(&shared.host.sandbox),
+        network: shared.contract.permissions().contains(&Permission::Network),
+        progress,
+        approved: None::<Arc<Preview>>,
+    }
+}
+
+/// Waits for the end of a call and tells what it shows meanwhile.
+async fn follow(
+    shared: &RunShared,
+    call: &ToolCall,
+    working: impl Future<Output = ToolOutput>,
+    mut shown: mpsc::Receiver<String>,
+) -> (ToolOutput, Option<Failure>, bool) {
+    tokio::pin!(working);
+    let raced = shared.scope.race(async {
+        loop {
+            tokio::select! {
+                biased;
+                output = &mut working => return output,
+                Some(text) = shown.recv() => {
+                    shared.emit(Fact::ToolProgress { call: call.call.clone(), text }).await;
+                }
+            }
+        }
+    });
+    match raced.await {
+        Ok(output) => {
+            let failure = (!output.ok).then_some(Failure::Error);
+            (output, failure, false)
+        }
+        Err(ending) => cancelled(ending, working).await,
+    }
+}
+
+/// The token has fired; what the tool started ends before the run goes on.
+async fn cancelled(
+    ending: Ending,
+    working: impl Future<Output = ToolOutput>,
+) -> (ToolOutput, Option<Failure>, bool) {
+    let last = timeout(CANCEL_GRACE, working).await;
+    let by = if ending.by() == Some(By::User) { " by the user" } else { "" };
+    let left_behind = last.is_err();
+    let effects = last.map(|output| output.effects).unwrap_or_default();
+    let words = format!("cancelled{by} while it ran");
+    (ToolOutput { effects, ..ToolOutput::error(words) }, Some(Failure::Cancelled), left_behind)
+}
