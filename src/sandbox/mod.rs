@@ -6,10 +6,12 @@
 //! outside of the fence: it restricts one short-lived thread of its own, lets that thread start the
 //! command, and ends everything below it when it is told to or when this program goes away.
 
+pub mod environment;
 pub mod helper;
 pub mod job;
 
 mod backstop;
+mod git_identity;
 mod harden;
 mod keep;
 mod kill;
@@ -17,6 +19,7 @@ mod launch;
 mod private;
 mod processes;
 mod reap;
+mod toolchains;
 mod wire;
 
 use std::path::PathBuf;
@@ -39,6 +42,8 @@ pub struct SandboxSettings {
     pub readable: Vec<PathBuf>,
     /// Files and folders beside the workspace that commands may change.
     pub writable: Vec<PathBuf>,
+    /// The user's own home. Commands never see it; who commits is read from its git configuration.
+    pub home: Option<PathBuf>,
 }
 
 impl SandboxSettings {
@@ -49,6 +54,29 @@ impl SandboxSettings {
             environment: Vec::new(),
             readable: Vec::new(),
             writable: Vec::new(),
+            home: None,
+        }
+    }
+
+    /// With what commands get of these variables of the user's, of which `named` pass whatever they
+    /// look like, and with the toolchains that they and the home in them lead to. Blocks, for some
+    /// dozen questions to the file system.
+    pub fn of_user(
+        helper: impl Into<PathBuf>,
+        variables: impl IntoIterator<Item = (String, String)>,
+        named: &[String],
+    ) -> Self {
+        let variables: Vec<(String, String)> = variables.into_iter().collect();
+        let home = variables.iter().find(|(name, _)| name == "HOME").map(|(_, value)| value);
+        let home = home.map(PathBuf::from).filter(|home| home.is_absolute());
+        let mut environment = environment::of(variables, named);
+        let toolchains = toolchains::find(&environment, home.as_deref());
+        environment.extend(toolchains.variables);
+        Self {
+            environment: environment.into_iter().collect(),
+            readable: toolchains.readable,
+            home,
+            ..Self::bare(helper)
         }
     }
 }
