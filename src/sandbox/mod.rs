@@ -6,8 +6,11 @@
 //! outside of the fence: it restricts one short-lived thread of its own, lets that thread start the
 //! command, and ends everything below it when it is told to or when this program goes away.
 
+pub mod canary;
 pub mod confine;
+pub mod explain;
 pub mod job;
+pub mod judge;
 pub mod places;
 pub mod policy;
 
