@@ -7,7 +7,7 @@
 //! Reading order: [`ids`], [`message`], [`history`], [`usage`], [`budget`], [`ledger`],
 //! [`spending`], [`context_store`], [`role`], [`scope`], [`violation`], [`request`], [`grant`],
 //! [`approval`], [`fence`], [`contract`] (made by [`narrow`], with [`fingerprint`], [`secrecy`] and [`allot`]), [`report`],
-//! [`stamp`], [`event`], [`mod@line`], [`command`], [`exit`].
+//! [`stamp`], [`event`], [`mod@line`], [`command`], [`shell_words`], [`exit`].
 
 pub mod allot;
 pub mod approval;
@@ -35,6 +35,7 @@ pub mod request;
 pub mod role;
 pub mod scope;
 pub mod secrecy;
+pub mod shell_words;
 pub mod spending;
 pub mod stamp;
 pub mod usage;
