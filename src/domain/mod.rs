@@ -6,7 +6,8 @@
 //!
 //! Reading order: [`ids`], [`message`], [`history`], [`usage`], [`budget`], [`ledger`],
 //! [`spending`], [`context_store`], [`role`], [`scope`], [`violation`], [`request`], [`grant`],
-//! [`approval`], [`fence`], [`contract`] (made by [`narrow`], with [`fingerprint`], [`secrecy`] and [`allot`]), [`report`],
+//! [`approval`], [`fence`], [`rules`], [`contract`] (made by [`narrow`], with
+//! [`fingerprint`], [`secrecy`] and [`allot`]), [`report`],
 //! [`stamp`], [`event`], [`mod@line`], [`command`], [`exit`].
 
 pub mod allot;
@@ -33,6 +34,7 @@ pub mod narrow;
 pub mod report;
 pub mod request;
 pub mod role;
+pub mod rules;
 pub mod scope;
 pub mod secrecy;
 pub mod spending;
