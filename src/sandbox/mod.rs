@@ -14,6 +14,7 @@ pub mod job;
 pub mod judge;
 pub mod places;
 pub mod policy;
+pub mod toolchains;
 
 mod backstop;
 mod harden;
@@ -21,13 +22,18 @@ mod keep;
 mod kill;
 mod launch;
 mod private;
+mod probe;
 mod processes;
 mod reap;
 mod wire;
 
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
+use tokio::sync::OnceCell;
+
+use crate::domain::fence::Fence;
 use private::PrivatePlace;
 
 pub use harden::harden;
@@ -64,12 +70,21 @@ impl SandboxSettings {
 pub struct Sandbox {
     settings: Arc<SandboxSettings>,
     private: Arc<PrivatePlace>,
+    /// What was found by trying.
+    found: OnceCell<Fence>,
+    /// Turned off for good when a helper got stuck half-way into namespaces.
+    namespaces: AtomicBool,
 }
 
 impl Sandbox {
     /// A sandbox. Starts nothing.
     pub fn new(settings: SandboxSettings) -> Self {
-        Self { settings: Arc::new(settings), private: Arc::default() }
+        Self {
+            settings: Arc::new(settings),
+            private: Arc::default(),
+            found: OnceCell::new(),
+            namespaces: AtomicBool::new(true),
+        }
     }
 
     /// What it was made with.
