@@ -6,6 +6,7 @@ use std::ffi::OsString;
 use std::io::{self, PipeReader, PipeWriter};
 use std::os::unix::ffi::OsStrExt;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use rustix::io::Errno;
 use tokio::net::unix::pipe::Receiver;
@@ -18,6 +19,8 @@ use super::private::{Private, PrivatePlace};
 use super::wire::Order;
 use super::{Sandbox, SandboxSettings};
 use crate::domain::fence::FenceLevel;
+use crate::sandbox::confine::ConfineError;
+use crate::sandbox::policy::Policy;
 
 /// Bytes that are read at once: what a pipe holds.
 const PIECE: usize = 64 * 1024;
@@ -41,12 +44,31 @@ impl Sandbox {
         if cancel.is_cancelled() {
             return Ok(never_started());
         }
+        let ended = self.attempt(job.clone(), &mut output, cancel).await;
+        // Some systems give namespaces and then nothing to furnish them with. Without them it is
+        // still a fence, and the command has not been started.
+        if !matches!(ended, Err(SandboxError::NotHeld(ConfineError::HalfWay(_))))
+            || !self.namespaces.swap(false, Ordering::Relaxed)
+        {
+            return ended;
+        }
+        self.attempt(job, &mut output, cancel).await
+    }
+
+    async fn attempt(
+        &self,
+        job: Job,
+        output: &mut (impl FnMut(&[u8]) + Send),
+        cancel: &CancellationToken,
+    ) -> Result<Ended, SandboxError> {
+        let promised = self.found.get().map_or(FenceLevel::Unfenced, |fence| fence.level);
+        let wish = (self.namespaces.load(Ordering::Relaxed), promised);
         let (pieces, writer) = pipe()?;
         let (wanted, want) = pipe()?;
         let pieces = receiver(pieces)?;
         let (settings, private) = (Arc::clone(&self.settings), Arc::clone(&self.private));
         let mut kept = tokio::task::spawn_blocking(move || {
-            keep::run(prepare(&settings, &private, job, writer, wanted)?)
+            keep::run(prepare(&settings, &private, job, wish, writer, wanted)?)
         });
         let mut want = Some(want);
         let mut open = true;
@@ -56,10 +78,10 @@ impl Sandbox {
                 biased;
                 ended = &mut kept => break ended,
                 () = cancel.cancelled(), if want.is_some() => want = None,
-                more = read(&pieces, &mut buffer, &mut output), if open => open = more,
+                more = read(&pieces, &mut buffer, output), if open => open = more,
             }
         };
-        read_rest(&pieces, &mut buffer, &mut output);
+        read_rest(&pieces, &mut buffer, output);
         ended.map_err(|error| SandboxError::Helper(format!("its keeper broke down: {error}")))?
     }
 }
@@ -69,6 +91,7 @@ fn prepare(
     settings: &SandboxSettings,
     private: &PrivatePlace,
     job: Job,
+    (namespaces, promised): (bool, FenceLevel),
     output: PipeWriter,
     wanted: PipeReader,
 ) -> Result<Run, SandboxError> {
@@ -79,9 +102,12 @@ fn prepare(
         ))
     })?;
     let environment = variables(settings, &private, &job);
+    let mut policy = Policy::for_job(&job, settings, &[private.home(), private.temporary()]);
+    policy.namespaces = namespaces;
+    policy.promised = promised;
     Ok(Run {
         helper: settings.helper.clone(),
-        order: Order { program: job.program, arguments: job.arguments },
+        order: Order { program: job.program, arguments: job.arguments, policy },
         folder: job.folder,
         environment,
         time_limit: job.time_limit,

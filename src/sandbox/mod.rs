@@ -6,9 +6,15 @@
 //! outside of the fence: it restricts one short-lived thread of its own, lets that thread start the
 //! command, and ends everything below it when it is told to or when this program goes away.
 
+pub mod canary;
+pub mod confine;
 pub mod environment;
+pub mod explain;
 pub mod helper;
 pub mod job;
+pub mod judge;
+pub mod places;
+pub mod policy;
 
 mod backstop;
 mod git_identity;
@@ -17,6 +23,7 @@ mod keep;
 mod kill;
 mod launch;
 mod private;
+mod probe;
 mod processes;
 mod reap;
 mod toolchains;
@@ -24,7 +31,11 @@ mod wire;
 
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
+use tokio::sync::OnceCell;
+
+use crate::domain::fence::Fence;
 use private::PrivatePlace;
 
 pub use harden::harden;
@@ -86,12 +97,21 @@ impl SandboxSettings {
 pub struct Sandbox {
     settings: Arc<SandboxSettings>,
     private: Arc<PrivatePlace>,
+    /// What was found by trying.
+    found: OnceCell<Fence>,
+    /// Turned off for good when a helper got stuck half-way into namespaces.
+    namespaces: AtomicBool,
 }
 
 impl Sandbox {
     /// A sandbox. Starts nothing.
     pub fn new(settings: SandboxSettings) -> Self {
-        Self { settings: Arc::new(settings), private: Arc::default() }
+        Self {
+            settings: Arc::new(settings),
+            private: Arc::default(),
+            found: OnceCell::new(),
+            namespaces: AtomicBool::new(true),
+        }
     }
 
     /// What it was made with.

@@ -64,11 +64,6 @@ impl Private {
         self.home().is_dir() && self.temporary().is_dir()
     }
 
-    /// Both of them.
-    pub(super) fn root(&self) -> &Path {
-        self.root.path()
-    }
-
     /// The home.
     pub(super) fn home(&self) -> PathBuf {
         self.root.path().join("home")
@@ -114,7 +109,7 @@ mod tests {
     #[test]
     fn the_folders_are_for_this_user_alone_and_go_with_their_owner() {
         let private = Private::make(None).unwrap();
-        let root = private.root().to_owned();
+        let root = private.root.path().to_owned();
         assert_eq!(fs::metadata(&root).unwrap().permissions().mode() & 0o777, 0o700);
         let deep = private.home().join("go/pkg/mod/x");
         fs::create_dir_all(&deep).unwrap();
@@ -130,7 +125,7 @@ mod tests {
         fs::set_permissions(outside.path(), fs::Permissions::from_mode(0o500)).unwrap();
         let private = Private::make(None).unwrap();
         std::os::unix::fs::symlink(outside.path(), private.home().join("link")).unwrap();
-        open_up(private.root());
+        open_up(private.root.path());
         drop(private);
         let mode = fs::metadata(outside.path()).unwrap().permissions().mode();
         assert_eq!(mode & 0o777, 0o500);
