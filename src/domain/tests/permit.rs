@@ -490,9 +490,9 @@ proptest! {
         let found = verdict(Mode::Ask, FenceLevel::Fenced, &Rules::default(), &given, &call);
         let parsed = call.command.as_ref().unwrap();
         if found != Verdict::Ask {
-            // Only where the rest is quoted, or a comment, and so no command.
+            // Only where the rest is quoted or the file of a redirection, and so no command.
             prop_assert!(parsed.complete && parsed.parts.iter().all(|part| part.starts_with(&["git".into(), "push".into()])));
-            prop_assert!(tail.contains(['\'', '"']));
+            prop_assert!(tail.contains(['\'', '"', '<']));
         }
     }
 }
