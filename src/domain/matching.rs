@@ -17,11 +17,17 @@ const WRAPPERS: [&str; 21] = [
 /// What output may be thrown at without changing a file.
 const NO_FILES: [&str; 4] = ["/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty"];
 
-/// True if the pattern surely covers a change of this file; `path` is its names from the root down.
+/// True if the pattern surely covers a change of this file; `path` is its names from the root of the
+/// workspace down, or from `/` if the first of them is that.
 pub(super) fn covers_path(pattern: &Pattern, path: &[String]) -> bool {
     match pattern {
         Pattern::Any => true,
-        Pattern::Path(scope) => path.starts_with(scope.components()),
+        Pattern::Path(scope) => match path {
+            [root, names @ ..] if root == "/" => {
+                scope.is_absolute() && names.starts_with(scope.components())
+            }
+            names => !scope.is_absolute() && names.starts_with(scope.components()),
+        },
         Pattern::Words(_) => false,
     }
 }

@@ -27,8 +27,9 @@ pub struct CallView<'a> {
     pub deed: Deed,
     /// Its name by tool and arguments; for a run of the tests by tool and command.
     pub exact: &'a Sha,
-    /// The file it is about under all its names, as written and as links resolve, each from the
-    /// workspace's root down; none for a call that is not about one file.
+    /// The file it is about under all its names, as written and as links resolve: each from the
+    /// workspace's root down, or from a first name `/` for one in a folder beside the workspace. None
+    /// for a call that is not about one file.
     pub paths: &'a [Vec<String>],
     /// The command that it would run.
     pub command: Option<&'a Parsed>,
