@@ -81,6 +81,8 @@ pub fn config(settings: &Settings) -> Result<Config, SetupError> {
         mode: Mode::ReadOnly,
         rules: Rules::default(),
         asker: Asker::Nobody(ApprovePolicy::default()),
+        test_command: None,
+        fence: None,
         sandbox: SandboxSettings::bare("/proc/self/exe"),
         max_depth: MAX_DEPTH,
         patience: plan.patience(provider.identity().local),
