@@ -2,6 +2,7 @@
 //! budgets; it gets arguments that its schema fits and a ground that it cannot leave.
 
 pub mod arguments;
+pub mod command;
 pub mod excerpt;
 pub mod guard;
 pub mod list_files;
