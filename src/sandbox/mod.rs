@@ -7,12 +7,27 @@
 //! command, and ends everything below it when it is told to or when this program goes away.
 
 pub mod confine;
+pub mod helper;
 pub mod job;
 pub mod places;
 pub mod policy;
 
-use std::path::PathBuf;
+mod backstop;
+mod harden;
+mod keep;
+mod kill;
+mod launch;
+mod private;
+mod processes;
+mod reap;
+mod wire;
 
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use private::PrivatePlace;
+
+pub use harden::harden;
 pub use job::{Ended, Ground, Job, Outcome, SandboxError};
 
 /// What is the same for all commands of a session.
@@ -41,20 +56,28 @@ impl SandboxSettings {
     }
 }
 
-/// Runs commands.
+/// Runs commands. What is private to its commands is removed when it is dropped or closed.
 #[derive(Debug)]
 pub struct Sandbox {
-    settings: SandboxSettings,
+    settings: Arc<SandboxSettings>,
+    private: Arc<PrivatePlace>,
 }
 
 impl Sandbox {
     /// A sandbox. Starts nothing.
     pub fn new(settings: SandboxSettings) -> Self {
-        Self { settings }
+        Self { settings: Arc::new(settings), private: Arc::default() }
     }
 
     /// What it was made with.
     pub fn settings(&self) -> &SandboxSettings {
         &self.settings
+    }
+
+    /// Removes what is private to its commands, off the runtime. Dropping it does the same in place.
+    pub async fn close(&self) {
+        let private = Arc::clone(&self.private);
+        // A runtime that shuts down drops the sandbox as well.
+        let _ = tokio::task::spawn_blocking(move || private.close()).await;
     }
 }
