@@ -412,6 +412,26 @@ fn a_model_of_the_role_may_be_chosen() {
 }
 
 #[test]
+fn a_part_of_an_added_folder_is_given_and_nothing_beside_it() {
+    let mut host = Host::new();
+    host.paths = vec![PathScope::all(), PathScope::parse("/srv/data").unwrap()];
+    let asking =
+        |path: &str| TaskRequest { allowed_paths: Some(vec![path.to_owned()]), ..request() };
+    let contract = host.narrow(&asking("/srv/data/**")).unwrap();
+    assert_eq!(contract.paths_in_words(), "/srv/data");
+    let part = host.narrow(&asking("/srv/data/a/b")).unwrap();
+    assert_eq!(Contract::from_json(&part.to_json()).unwrap().paths_in_words(), "/srv/data/a/b");
+    for elsewhere in ["/srv", "/srv/database", "/etc/passwd", "/", "/srv/data/../x"] {
+        let refusal = host.narrow(&asking(elsewhere)).unwrap_err();
+        let violation = refusal.violations().next().unwrap();
+        assert_eq!(violation.code, Code::PathEscalation, "{elsewhere}");
+        assert_eq!(violation.field, "allowed_paths");
+        let ending = "it may ask for paths in: ., /srv/data";
+        assert!(violation.message.ends_with(ending), "{}", violation.message);
+    }
+}
+
+#[test]
 fn the_same_task_in_other_spacing_or_order_has_the_same_fingerprint() {
     let (a, b) = (Sha::of("a"), Sha::of("b"));
     let (src, docs) = (PathScope::parse("src").unwrap(), PathScope::parse("docs/**").unwrap());
