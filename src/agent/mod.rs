@@ -10,6 +10,7 @@
 mod approve;
 pub mod briefing;
 pub mod cancel;
+pub mod changes;
 pub mod claims;
 pub mod compact;
 pub mod conclude;

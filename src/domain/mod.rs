@@ -13,6 +13,7 @@ pub mod allot;
 pub mod approval;
 pub mod budget;
 mod cap;
+pub mod changes;
 pub mod choose;
 pub mod command;
 pub mod compaction;

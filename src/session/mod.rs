@@ -2,6 +2,7 @@
 //! and carries out commands. It knows no screen; front ends talk to it through two channels.
 
 mod config;
+mod diff;
 mod errand;
 mod models;
 pub mod server;
@@ -17,6 +18,7 @@ use tokio::time::Instant;
 
 use crate::agent::briefing;
 use crate::agent::cancel::{CancelScope, LiveTasks};
+use crate::agent::changes::Changes;
 use crate::agent::host::{Host, Inbox, RunTree, Typed};
 use crate::agent::run::{Run, RunShared, standing_tokens};
 use crate::domain::budget::{Budget, Dimension, Limit};
@@ -38,6 +40,8 @@ use crate::sandbox::Sandbox;
 use crate::tool::task;
 use crate::tool::toolbox::Toolbox;
 use crate::workspace::seen::Seen;
+use crate::workspace::shadow::Shadow;
+use crate::workspace::snapshot::Tracker;
 
 use errand::Errand;
 
@@ -78,6 +82,7 @@ async fn converse(
     outlet: mpsc::Sender<Arc<Event>>,
     mut inbox: mpsc::Receiver<Command>,
 ) {
+    let shadow = diff::shadow(&config);
     let (hub, hub_task) = Hub::start(HubOptions {
         clock: Arc::clone(&config.clock),
         journal: config.journal.take(),
@@ -88,7 +93,7 @@ async fn converse(
         config.provider = found.provider;
         config.switch = found.switch;
     }
-    let mut conversation = Conversation::open(config, hub).await;
+    let mut conversation = Conversation::open(config, hub, shadow).await;
     let reason = conversation.obey(&mut inbox).await;
     conversation.close(reason, hub_task).await;
 }
@@ -125,6 +130,8 @@ struct Conversation {
     typed: Arc<Inbox>,
     running: Option<Running>,
     runs: u32,
+    /// The newest run that answers, or answered, the user.
+    newest: Option<RunId>,
     spent: Usage,
 }
 
@@ -136,7 +143,7 @@ enum Woken {
 }
 
 impl Conversation {
-    async fn open(config: Config, hub: Hub) -> Self {
+    async fn open(config: Config, hub: Hub, shadow: Shadow) -> Self {
         let identity = config.provider.identity().clone();
         let mut limits = config.limits;
         if identity.prices.is_none() {
@@ -156,6 +163,7 @@ impl Conversation {
             typed: Arc::default(),
             running: None,
             runs: 0,
+            newest: None,
             spent: Usage::none(),
             host: Arc::new(Host {
                 hub,
@@ -169,6 +177,7 @@ impl Conversation {
                 max_depth: config.max_depth,
                 patience: config.patience,
                 compact_at: config.compact_at,
+                changes: Changes::new(Tracker::new(shadow)),
                 live: Arc::<LiveTasks>::default(),
                 clock: config.clock,
                 tasks: AtomicU32::new(0),
@@ -268,10 +277,8 @@ impl Conversation {
                 self.host.set_mode(mode);
                 self.tell(Fact::ModeChanged { mode }).await;
             }
-            Command::Decide { .. }
-            | Command::Shell { .. }
-            | Command::Diff { .. }
-            | Command::Trust { .. } => {}
+            Command::Diff { task } => self.show_diff(task).await,
+            Command::Decide { .. } | Command::Shell { .. } | Command::Trust { .. } => {}
             Command::Quit => {}
         }
     }
@@ -374,6 +381,15 @@ impl Conversation {
         self.begin(Errand::Compact);
     }
 
+    async fn show_diff(&self, task: Option<TaskId>) {
+        let subject = match task {
+            Some(task) => diff::Subject::Task(task),
+            None => diff::Subject::Answer(self.newest.clone()),
+        };
+        let text = diff::show(&self.host, subject).await;
+        self.tell(Fact::notice(Level::Info, "DIFF", text)).await;
+    }
+
     async fn run_ended(&mut self, ended: Result<(History, Usage), tokio::task::JoinError>) {
         let Some(running) = self.running.take() else { return };
         match ended {
@@ -404,6 +420,9 @@ impl Conversation {
     fn begin(&mut self, errand: Errand) {
         self.runs += 1;
         let id = RunId::parent(self.runs);
+        if matches!(errand, Errand::Answer(_)) {
+            self.newest = Some(id.clone());
+        }
         let scope = self.root.child();
         let shared = self.parent_shared(id.clone(), errand.words(), scope.clone());
         let before = std::mem::take(&mut self.history);

@@ -15,6 +15,8 @@ pub mod lines;
 pub mod path;
 pub mod scope;
 pub mod seen;
+pub mod shadow;
+pub mod snapshot;
 
 mod branch;
 
