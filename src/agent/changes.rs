@@ -18,7 +18,7 @@ use crate::domain::approval::Deed;
 use crate::domain::changes::{ChangeList, Difference};
 use crate::domain::event::{Fact, Level};
 use crate::domain::ids::RunId;
-use crate::tool::ToolSpec;
+use crate::tool::{Effects, ToolSpec};
 use crate::workspace::snapshot::{Refresh, Tracker};
 
 /// Paths that one event names.
@@ -28,11 +28,18 @@ const LOOK_TIME: Duration = Duration::from_secs(10);
 /// The same after a cancel, when somebody waits for the end.
 const LAST_LOOK_TIME: Duration = Duration::from_secs(2);
 
+/// What a run and everything below it did.
+#[derive(Debug, Default)]
+struct Deeds {
+    files: ChangeList,
+    tests_passed: Option<bool>,
+}
+
 /// What is known of the workspace, and what each run of the session changed in it.
 #[derive(Debug)]
 pub struct Changes {
     tracker: Arc<Tracker>,
-    lists: Mutex<HashMap<RunId, ChangeList>>,
+    deeds: Mutex<HashMap<RunId, Deeds>>,
     told_unseen: AtomicBool,
     told_left_out: AtomicBool,
 }
@@ -42,7 +49,7 @@ impl Changes {
     pub fn new(tracker: Tracker) -> Self {
         Self {
             tracker: Arc::new(tracker),
-            lists: Mutex::default(),
+            deeds: Mutex::default(),
             told_unseen: AtomicBool::new(false),
             told_left_out: AtomicBool::new(false),
         }
@@ -55,17 +62,24 @@ impl Changes {
 
     /// What a run and everything below it changed so far.
     pub fn of(&self, run: &RunId) -> ChangeList {
-        self.lists().get(run).cloned().unwrap_or_default()
+        self.deeds().get(run).map(|deeds| deeds.files.clone()).unwrap_or_default()
     }
 
-    fn fold(&self, run: &RunId, differences: &[Difference]) {
-        let mut lists = self.lists();
-        let list = lists.entry(run.clone()).or_default();
-        differences.iter().for_each(|difference| list.fold(difference));
+    /// Whether the tests passed when a run, or something below it, ran them last; `None` if none of
+    /// them did.
+    pub fn tests_passed(&self, run: &RunId) -> Option<bool> {
+        self.deeds().get(run).and_then(|deeds| deeds.tests_passed)
     }
 
-    fn lists(&self) -> MutexGuard<'_, HashMap<RunId, ChangeList>> {
-        self.lists.lock().unwrap_or_else(PoisonError::into_inner)
+    fn fold(&self, run: &RunId, differences: &[Difference], tests_passed: Option<bool>) {
+        let mut deeds = self.deeds();
+        let deeds = deeds.entry(run.clone()).or_default();
+        differences.iter().for_each(|difference| deeds.files.fold(difference));
+        deeds.tests_passed = tests_passed.or(deeds.tests_passed);
+    }
+
+    fn deeds(&self) -> MutexGuard<'_, HashMap<RunId, Deeds>> {
+        self.deeds.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -111,8 +125,11 @@ pub(super) async fn before(shared: &Arc<RunShared>, spec: &ToolSpec, arguments: 
     watch
 }
 
-/// Finds what the call changed, whatever way it ended, and tells it. `wrote` is what it says itself.
-pub(super) async fn after(shared: &Arc<RunShared>, watch: Watch, wrote: &[String]) {
+/// Finds what the call changed, whatever way it ended, and tells it. `effects` is what it says
+/// itself; nothing, if it panicked.
+pub(super) async fn after(shared: &Arc<RunShared>, watch: Watch, effects: Option<&Effects>) {
+    let wrote = effects.map_or(&[][..], |effects| &effects.wrote);
+    let tests_passed = effects.and_then(|effects| effects.tests_passed);
     let mut differences = match watch {
         Watch::Told => Vec::new(),
         Watch::File(path) => look_at(shared, vec![path], true).await,
@@ -123,25 +140,29 @@ pub(super) async fn after(shared: &Arc<RunShared>, watch: Watch, wrote: &[String
         differences.extend(look_at(shared, wrote.to_vec(), false).await);
     }
     differences.retain(|difference| difference.change().is_some());
-    if differences.is_empty() {
+    if differences.is_empty() && tests_passed.is_none() {
         return;
     }
     differences.sort_by(|a, b| a.path.cmp(&b.path));
-    attribute(shared, &differences);
+    attribute(shared, &differences, tests_passed);
+    if differences.is_empty() {
+        return;
+    }
     tell(shared, &differences).await;
     tell_copies(shared).await;
 }
 
-/// The changes are this run's and those of every run above; none of those above has seen them yet.
-fn attribute(shared: &Arc<RunShared>, differences: &[Difference]) {
+/// What was done is this run's doing and that of every run above; none of those above has seen
+/// it yet.
+fn attribute(shared: &Arc<RunShared>, differences: &[Difference], tests_passed: Option<bool>) {
     let changes = &shared.host.changes;
-    changes.fold(shared.contract.run(), differences);
+    changes.fold(shared.contract.run(), differences, tests_passed);
     let mut run = shared;
     while let Some(above) = &run.above {
         let task = run.origin.task.map_or(0, |task| task.0);
         let by = format!("task #{task}");
         differences.iter().for_each(|difference| above.seen.changed(&difference.path, &by));
-        changes.fold(above.contract.run(), differences);
+        changes.fold(above.contract.run(), differences, tests_passed);
         run = above;
     }
 }
@@ -170,8 +191,7 @@ async fn look_at(shared: &RunShared, paths: Vec<String>, looked: bool) -> Vec<Di
 
 async fn refresh(shared: &RunShared, cancel: CancellationToken) -> Refresh {
     let (host, tracker) = (Arc::clone(&shared.host), Arc::clone(shared.host.changes.tracker()));
-    let looking =
-        tokio::task::spawn_blocking(move || tracker.refresh(&host.workspace, &cancel));
+    let looking = tokio::task::spawn_blocking(move || tracker.refresh(&host.workspace, &cancel));
     looking.await.unwrap_or_else(|fault| Refresh {
         differences: Vec::new(),
         complete: true,

@@ -48,8 +48,8 @@ pub(super) async fn use_tool(
     let began = Instant::now();
     let working = async { tool.run(arguments, context).await };
     let ended = AssertUnwindSafe(follow(shared, call, working, output)).catch_unwind().await;
-    let wrote = ended.as_ref().map_or(&[][..], |(output, ..)| &output.effects.wrote);
-    changes::after(shared, watch, wrote).await;
+    let effects = ended.as_ref().ok().map(|(output, ..)| &output.effects);
+    changes::after(shared, watch, effects).await;
     let (output, failure, left_behind) = ended.unwrap_or_else(|panic| resume_unwind(panic));
     let duration_ms = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
     CallEnd { output, failure, duration_ms, child: None, left_behind }

@@ -125,9 +125,8 @@ impl ChangeList {
 
     /// The first `most` of them, for an event.
     pub fn told(&self, most: usize) -> Vec<ChangedPath> {
-        let told = |(path, ends): (&String, &Ends)| {
-            told(path, ends.before.as_ref(), ends.after.as_ref())
-        };
+        let told =
+            |(path, ends): (&String, &Ends)| told(path, ends.before.as_ref(), ends.after.as_ref());
         self.paths.iter().filter_map(told).take(most).collect()
     }
 }

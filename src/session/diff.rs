@@ -7,9 +7,10 @@ use std::time::Duration;
 
 use similar::TextDiff;
 
-use super::Config;
+use super::{Config, Conversation};
 use crate::agent::host::Host;
 use crate::domain::changes::{ChangeList, Difference, FileKind, FileState};
+use crate::domain::event::{Fact, Level};
 use crate::domain::ids::{RunId, TaskId};
 use crate::workspace::path::on_one_line;
 use crate::workspace::shadow::Shadow;
@@ -29,11 +30,23 @@ const LOOKED_AT: usize = 8_000;
 const ATTEMPTS: u32 = 9;
 
 /// Whose changes.
-pub(super) enum Subject {
+enum Subject {
     /// Those of the newest answer with all it delegated; none if nothing was asked yet.
     Answer(Option<RunId>),
     /// Those of a task.
     Task(TaskId),
+}
+
+impl Conversation {
+    /// Tells what changed.
+    pub(super) async fn show_diff(&self, task: Option<TaskId>) {
+        let subject = match task {
+            Some(task) => Subject::Task(task),
+            None => Subject::Answer(self.newest.clone()),
+        };
+        let text = show(&self.host, subject).await;
+        self.tell(Fact::notice(Level::Info, "DIFF", text)).await;
+    }
 }
 
 /// Where copies of changed files go: with the session's other files, or nowhere but here.
@@ -46,7 +59,7 @@ pub(super) fn shadow(config: &Config) -> Shadow {
 }
 
 /// The changes as a unified diff, or in words that there are none.
-pub(super) async fn show(host: &Arc<Host>, subject: Subject) -> String {
+async fn show(host: &Arc<Host>, subject: Subject) -> String {
     let (list, whose) = match subject {
         Subject::Answer(None) => return "nothing was asked yet, so nothing changed".to_owned(),
         Subject::Answer(Some(run)) => (host.changes.of(&run), "the newest answer".to_owned()),

@@ -1,6 +1,7 @@
 //! The composition root of a conversation: it owns the history between runs, builds what they share
 //! and carries out commands. It knows no screen; front ends talk to it through two channels.
 
+mod budget;
 mod config;
 mod diff;
 mod errand;
@@ -21,8 +22,7 @@ use crate::agent::cancel::{CancelScope, LiveTasks};
 use crate::agent::changes::Changes;
 use crate::agent::host::{Host, Inbox, RunTree, Typed};
 use crate::agent::run::{Run, RunShared, standing_tokens};
-use crate::domain::budget::{Budget, Dimension, Limit};
-use crate::domain::command::{BudgetChoice, Command};
+use crate::domain::command::Command;
 use crate::domain::context_store::{ContextStore, Sensitivity, SnippetKind};
 use crate::domain::contract::{Contract, Root};
 use crate::domain::event::{Event, Fact, Level, Origin};
@@ -341,37 +341,6 @@ impl Conversation {
         }
     }
 
-    async fn set_budget(&mut self, choice: BudgetChoice) {
-        match choice {
-            BudgetChoice::Preset(preset) => {
-                self.limits = self.limits.with_preset(preset);
-            }
-            BudgetChoice::Turns(turns) => {
-                self.limits.parent[Dimension::Turns] = Limit::Of(turns.max(1));
-            }
-        }
-        self.fit_limits_to_price();
-        let turns = match self.limits.parent[Dimension::Turns] {
-            Limit::Of(turns) => turns.to_string(),
-            Limit::Unlimited | Limit::Off => "unlimited".to_owned(),
-        };
-        let text = format!(
-            "the next run gets the budget {} with {turns} turns",
-            self.limits.preset.name()
-        );
-        self.tell(Fact::notice(Level::Info, "BUDGET_SET", text)).await;
-    }
-
-    /// Without a price there is nothing to bound; with one again, the preset's bound holds.
-    fn fit_limits_to_price(&mut self) {
-        let cost = Dimension::CostUsd;
-        if self.provider.identity().prices.is_none() {
-            self.limits.parent = self.limits.parent.without_cost();
-        } else if self.limits.parent[cost] == Limit::Off {
-            self.limits.parent[cost] = self.limits.preset.parent()[cost];
-        }
-    }
-
     /// Summarises the conversation between two questions.
     async fn compact(&mut self) {
         if self.running.is_some() {
@@ -379,15 +348,6 @@ impl Conversation {
             return self.tell(Fact::notice(Level::Info, "COMPACT_LATER", text)).await;
         }
         self.begin(Errand::Compact);
-    }
-
-    async fn show_diff(&self, task: Option<TaskId>) {
-        let subject = match task {
-            Some(task) => diff::Subject::Task(task),
-            None => diff::Subject::Answer(self.newest.clone()),
-        };
-        let text = diff::show(&self.host, subject).await;
-        self.tell(Fact::notice(Level::Info, "DIFF", text)).await;
     }
 
     async fn run_ended(&mut self, ended: Result<(History, Usage), tokio::task::JoinError>) {
@@ -470,19 +430,6 @@ impl Conversation {
             began: Instant::now(),
             host,
         }
-    }
-
-    /// The next run's limits: what was set, and no more money than the session has left.
-    fn budget(&self) -> Budget {
-        let mut budget = self.limits.parent;
-        if let (Some(limit), Some(spent)) = (self.limits.session_cost, self.spent.cost_usd) {
-            let left = limit.0.saturating_sub(spent.0);
-            budget[Dimension::CostUsd] = match budget[Dimension::CostUsd] {
-                Limit::Of(cost) => Limit::Of(cost.min(left)),
-                Limit::Unlimited | Limit::Off => Limit::Of(left),
-            };
-        }
-        budget
     }
 
     /// Ends the run that is going on by shutdown and waits for it.

@@ -129,18 +129,14 @@ impl Shadow {
 
     fn has_room(&self, bytes: u64, reason: Reason) -> bool {
         let fits = match reason {
-            Reason::Bulk => {
-                bytes <= MAX_COPY_BYTES && self.bulk_bytes + bytes <= MAX_BULK_BYTES
-            }
+            Reason::Bulk => bytes <= MAX_COPY_BYTES && self.bulk_bytes + bytes <= MAX_BULK_BYTES,
             Reason::Named => bytes <= MAX_NAMED_BYTES,
         };
         fits && self.bytes + bytes <= MAX_BYTES && self.broken.is_none()
     }
 
     fn is_secret(&self, content: &[u8]) -> bool {
-        self.secrets
-            .iter()
-            .any(|secret| memchr::memmem::find(content, secret.as_bytes()).is_some())
+        self.secrets.iter().any(|secret| memchr::memmem::find(content, secret.as_bytes()).is_some())
     }
 
     fn count(&mut self, sha: &Sha, bytes: u64, reason: Reason) {
@@ -191,9 +187,8 @@ fn write_whole(folder: &Path, sha: &Sha, content: &[u8]) -> io::Result<()> {
     let part = folder.join("part");
     let mut file =
         OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&part)?;
-    let written = file
-        .write_all(content)
-        .and_then(|()| std::fs::rename(&part, folder.join(sha.as_str())));
+    let written =
+        file.write_all(content).and_then(|()| std::fs::rename(&part, folder.join(sha.as_str())));
     if written.is_err() {
         // What stays behind is small, private and overwritten by the next one.
         drop(std::fs::remove_file(&part));

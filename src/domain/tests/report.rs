@@ -25,11 +25,13 @@ fn report(summary: &str) -> Report {
             line: Some(12),
             reason: "pytest".to_owned(),
             verified: true,
+            via_bash: false,
         }],
         fields: Map::new(),
         warnings: Vec::new(),
         violations: Vec::new(),
         changed_paths: Vec::new(),
+        needs_review: false,
         turns: 3,
         usage: Spent {
             input_tokens: 5_120,
@@ -193,6 +195,7 @@ fn hostile_report() -> impl Strategy<Value = Report> {
             line: Some(u64::MAX),
             reason: texts[2].clone(),
             verified: false,
+            via_bash: true,
         };
         hostile.evidence = vec![evidence; counts[0]];
         hostile.warnings = vec![Warning::new(WarningCode::Cut, texts[3].clone()); counts[1]];

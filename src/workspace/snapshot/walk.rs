@@ -46,8 +46,11 @@ impl<'a> Walk<'a> {
         cancel: &'a CancellationToken,
     ) -> Self {
         let first = state.look == 0;
-        let (bytes_left, most_bytes) =
-            if first { (MAX_BULK_BYTES, MAX_COPY_BYTES) } else { (MAX_READ_BYTES, MAX_NAMED_BYTES) };
+        let (bytes_left, most_bytes) = if first {
+            (MAX_BULK_BYTES, MAX_COPY_BYTES)
+        } else {
+            (MAX_READ_BYTES, MAX_NAMED_BYTES)
+        };
         Self {
             state,
             workspace,
