@@ -6,8 +6,9 @@
 //!
 //! Reading order: [`ids`], [`message`], [`history`], [`usage`], [`budget`], [`ledger`],
 //! [`spending`], [`context_store`], [`role`], [`scope`], [`violation`], [`request`], [`grant`],
-//! [`approval`], [`fence`], [`contract`] (made by [`narrow`], with [`fingerprint`], [`secrecy`] and [`allot`]), [`report`],
-//! [`stamp`], [`event`], [`mod@line`], [`command`], [`exit`].
+//! [`approval`], [`fence`], [`shell_words`], [`rules`], [`contract`] (made by [`narrow`], with
+//! [`fingerprint`], [`secrecy`] and [`allot`]), [`report`], [`stamp`], [`event`], [`mod@line`],
+//! [`command`], [`exit`].
 
 pub mod allot;
 pub mod approval;
@@ -34,8 +35,10 @@ pub mod narrow;
 pub mod report;
 pub mod request;
 pub mod role;
+pub mod rules;
 pub mod scope;
 pub mod secrecy;
+pub mod shell_words;
 pub mod spending;
 pub mod stamp;
 pub mod usage;

@@ -6,7 +6,10 @@
 //! outside of the fence: it restricts one short-lived thread of its own, lets that thread start the
 //! command, and ends everything below it when it is told to or when this program goes away.
 
+pub mod confine;
 pub mod job;
+pub mod places;
+pub mod policy;
 
 use std::path::PathBuf;
 

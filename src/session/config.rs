@@ -3,11 +3,12 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::domain::approval::Mode;
+use crate::domain::approval::{Asker, Mode};
 use crate::domain::budget::{Budget, Preset, Totals};
 use crate::domain::event::Level;
 use crate::domain::ids::SessionId;
 use crate::domain::role::{Permission, Role};
+use crate::domain::rules::Rules;
 use crate::domain::scope::PathScope;
 use crate::domain::usage::MicroUsd;
 use crate::journal::jsonl::Journal;
@@ -106,6 +107,10 @@ pub struct Config {
     pub paths: Vec<PathScope>,
     /// What it may do without asking.
     pub mode: Mode,
+    /// What is allowed, asked about and denied by name, in every mode.
+    pub rules: Rules,
+    /// Who is asked.
+    pub asker: Asker,
     /// How commands are run.
     pub sandbox: SandboxSettings,
     /// How deep runs may go.

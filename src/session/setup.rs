@@ -7,11 +7,12 @@ use std::time::SystemTime;
 use uuid::Uuid;
 
 use super::{Config, Pin, RunLimits, server};
-use crate::domain::approval::Mode;
+use crate::domain::approval::{ApprovePolicy, Asker, Mode};
 use crate::domain::event::Timestamp;
 use crate::domain::exit::Exit;
 use crate::domain::ids::SessionId;
 use crate::domain::role::Permission;
+use crate::domain::rules::Rules;
 use crate::domain::scope::PathScope;
 use crate::journal::jsonl::Journal;
 use crate::provider::ProviderError;
@@ -78,6 +79,8 @@ pub fn config(settings: &Settings) -> Result<Config, SetupError> {
         permissions: vec![Permission::Read, Permission::Delegate],
         paths: vec![PathScope::all()],
         mode: Mode::ReadOnly,
+        rules: Rules::default(),
+        asker: Asker::Nobody(ApprovePolicy::default()),
         sandbox: SandboxSettings::bare("/proc/self/exe"),
         max_depth: MAX_DEPTH,
         patience: plan.patience(provider.identity().local),

@@ -82,6 +82,8 @@ fn config(workspace: &TempDir, sessions: Option<&TempDir>) -> Config {
         permissions: vec![Permission::Read, Permission::Delegate],
         paths: vec![PathScope::all()],
         mode: offshoot::domain::approval::Mode::FullAccess,
+        rules: offshoot::domain::rules::Rules::default(),
+        asker: offshoot::domain::approval::Asker::Person,
         sandbox: offshoot::sandbox::SandboxSettings::bare("/proc/self/exe"),
         max_depth: 1,
         switch: None,

@@ -16,7 +16,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use offshoot::domain::approval::Mode;
+use offshoot::domain::approval::{Asker, Mode};
 use offshoot::domain::budget::Preset;
 use offshoot::domain::command::Command;
 use offshoot::domain::event::{Event, Fact, RunFinished, Timestamp};
@@ -24,6 +24,7 @@ use offshoot::domain::ids::SessionId;
 use offshoot::domain::message::{Message, ToolResult};
 use offshoot::domain::report::{Report, Status};
 use offshoot::domain::role::{Permission, Role};
+use offshoot::domain::rules::Rules;
 use offshoot::domain::scope::PathScope;
 use offshoot::journal::jsonl::Journal;
 use offshoot::provider::retry::Patience;
@@ -49,6 +50,8 @@ pub struct Stage {
     pub permissions: Vec<Permission>,
     pub paths: Vec<PathScope>,
     pub mode: Mode,
+    pub rules: Rules,
+    pub asker: Asker,
     pub max_depth: u32,
     pub tools: Toolbox,
     pub roles: Vec<Role>,
@@ -75,6 +78,8 @@ impl Stage {
             permissions: vec![Permission::Read, Permission::Delegate],
             paths: vec![PathScope::all()],
             mode: Mode::FullAccess,
+            rules: Rules::default(),
+            asker: Asker::Person,
             max_depth: 1,
             tools: Toolbox::standard(),
             roles: Vec::new(),
@@ -124,6 +129,8 @@ impl Stage {
             permissions: self.permissions,
             paths: self.paths,
             mode: self.mode,
+            rules: self.rules,
+            asker: self.asker,
             sandbox: SandboxSettings::bare(env!("CARGO_BIN_EXE_offshoot")),
             max_depth: self.max_depth,
             patience: self.patience,
