@@ -7,8 +7,8 @@ use offshoot::domain::approval::{Decider, Decision};
 use offshoot::domain::budget::{Preset, Remaining};
 use offshoot::domain::context_store::{SnippetCard, SnippetKind};
 use offshoot::domain::event::{
-    Change, ChangedPath, ContractView, Event, Fact, Failure, Level, MessageFact, Origin, Receipt, RunFinished, Share,
-    Timestamp,
+    Change, ChangedPath, ContractView, Event, Fact, Failure, Level, MessageFact, Origin, Receipt,
+    RunFinished, Share, Timestamp,
 };
 use offshoot::domain::hash::Sha;
 use offshoot::domain::ids::{CallId, RunId, SessionId, TaskId};
@@ -76,11 +76,13 @@ pub fn report(task: u32, status: Status, summary: &str) -> Report {
             line: Some(12),
             reason: "the test section".to_owned(),
             verified: true,
+            via_bash: false,
         }],
         fields: serde_json::Map::new(),
         warnings: Vec::new(),
         violations: Vec::new(),
         changed_paths: Vec::new(),
+        needs_review: false,
         turns: 3,
         usage: Spent::new(&Usage::none(), 4, 8_123),
         next: "Done.".to_owned(),
