@@ -83,7 +83,7 @@ fn serve() -> io::Result<()> {
     let Some(order) = wire::read::<Order>(&mut lines)? else {
         return Err(io::Error::new(io::ErrorKind::UnexpectedEof, "nothing was ordered"));
     };
-    let report = carry_out(order, lines)
+    let report = carry_out(order, lines, &mut control)
         .unwrap_or_else(|error| Report::Failed { detail: error.to_string() });
     // If nobody listens any more, nobody needs to know.
     let _ = control.write_all(&wire::line(&report)?);
@@ -97,7 +97,7 @@ fn take_control() -> io::Result<File> {
     Ok(File::from(control))
 }
 
-fn carry_out(order: Order, lines: BufReader<File>) -> io::Result<Report> {
+fn carry_out(order: Order, lines: BufReader<File>, control: &mut File) -> io::Result<Report> {
     // It fails only for the first of a group, which has a session of its own already.
     let _ = rustix::process::setsid();
     #[cfg(target_os = "linux")]
@@ -116,7 +116,7 @@ fn carry_out(order: Order, lines: BufReader<File>) -> io::Result<Report> {
     };
     leave_output()?;
     thread::Builder::new().name("reaper".to_owned()).spawn(move || reap::all(command, &tell))?;
-    Ok(follow(&happenings, command, fence))
+    Ok(follow(&happenings, command, fence, control))
 }
 
 /// Waits for the end of the line, which is the word to end everything.
@@ -164,7 +164,12 @@ fn leave_output() -> io::Result<()> {
     Ok(())
 }
 
-fn follow(happenings: &Receiver<Happening>, command: Pid, fence: Applied) -> Report {
+fn follow(
+    happenings: &Receiver<Happening>,
+    command: Pid,
+    fence: Applied,
+    control: &mut File,
+) -> Report {
     let how = match happenings.recv() {
         Ok(Happening::Ended(how)) if is_gone(happenings, QUIET, command) => {
             return Report::Ended { how, ended: 0, not_ended: Vec::new(), fence };
@@ -172,14 +177,18 @@ fn follow(happenings: &Receiver<Happening>, command: Pid, fence: Applied) -> Rep
         Ok(Happening::Ended(how)) => how,
         Ok(Happening::Told | Happening::Gone) | Err(mpsc::RecvError) => How::Told,
     };
-    let (ended, not_ended) = end(happenings, command);
+    let found = tree(command);
+    let ending = Report::Ending { how, met: kill::alive(&found), fence: fence.clone() };
+    // What has to be ended has to be ended, whether anybody listens or not.
+    let _ = wire::line(&ending).and_then(|line| control.write_all(&line));
+    let (ended, not_ended) = end(happenings, command, &found);
     Report::Ended { how, ended, not_ended, fence }
 }
 
 /// Ends everything below the helper: how many there were, and what is left in spite of it.
-fn end(happenings: &Receiver<Happening>, command: Pid) -> (u32, Vec<String>) {
+fn end(happenings: &Receiver<Happening>, command: Pid, found: &[Process]) -> (u32, Vec<String>) {
     let mut met = Met::default();
-    kill::ask(&tree(command), &mut met);
+    kill::ask(found, &mut met);
     if is_gone(happenings, GRACE, command) {
         return (met.ended(&[]), Vec::new());
     }

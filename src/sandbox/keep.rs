@@ -20,9 +20,12 @@ use super::job::{Ended, Outcome, SandboxError};
 use super::kill::GRACE;
 use super::private::Private;
 use super::wire::{self, How, Order, Report};
+use crate::sandbox::confine::Applied;
 
 /// How long a helper may take beyond the grace before it is given up.
 const MARGIN: Duration = Duration::from_millis(200);
+/// The shortest wait that the system does not take for one without end.
+const LEAST_WAIT: Duration = Duration::from_millis(1);
 /// How long a helper may take to listen to its order.
 const ORDER_TIME: Duration = Duration::from_secs(2);
 
@@ -64,7 +67,7 @@ pub(super) fn run(run: Run) -> Result<Ended, SandboxError> {
         let swept = helper.sweep();
         return Err(lost(&format!("it did not take its order: {error}"), &swept));
     }
-    let cause = match wait(&control, Some(&wanted), until) {
+    let cause = match wait(&control, &wanted, until) {
         Woken::Heard => None,
         Woken::Unwanted => Some(Cause::Unwanted),
         Woken::TimeUp => Some(Cause::TimeUp),
@@ -72,9 +75,8 @@ pub(super) fn run(run: Run) -> Result<Ended, SandboxError> {
     if cause.is_some() {
         tell(&helper, &control);
     }
-    let heard = cause.is_none() || is_heard(&control);
-    let report = if heard { listen(&control) } else { None };
-    conclude(helper, report, cause, &order)
+    let heard = listen(&control, Instant::now() + GRACE + MARGIN);
+    conclude(helper, heard, cause, &order)
 }
 
 /// Starts the helper in the command's folder and environment.
@@ -118,29 +120,44 @@ fn tell(helper: &Helper, control: &UnixStream) {
     helper.wake();
 }
 
-/// True if the helper says something, or goes away, in the time it has.
-fn is_heard(control: &UnixStream) -> bool {
-    matches!(wait(control, None, Some(Instant::now() + GRACE + MARGIN)), Woken::Heard)
+/// What a helper said.
+#[derive(Default)]
+struct Heard {
+    /// Its first word, where there was something to end.
+    ending: Option<(How, u32, Applied)>,
+    /// Its last.
+    last: Option<Report>,
 }
 
-/// Reads the report that is there; none if the helper went away without one.
-fn listen(control: &UnixStream) -> Option<Report> {
-    // It was written at once, so nothing of it is still to come.
-    control.set_read_timeout(Some(MARGIN)).ok()?;
-    wire::read(&mut BufReader::new(control)).ok()?
+/// Listens until the helper has said its last word, goes away, or has had all the time it may have.
+fn listen(control: &UnixStream, until: Instant) -> Heard {
+    let mut heard = Heard::default();
+    let mut lines = BufReader::new(control);
+    loop {
+        // Each line was written at once, so none can be cut off by the time limit.
+        let left = until.saturating_duration_since(Instant::now()).max(LEAST_WAIT);
+        if control.set_read_timeout(Some(left)).is_err() {
+            return heard;
+        }
+        match wire::read(&mut lines) {
+            Ok(Some(Report::Ending { how, met, fence })) => heard.ending = Some((how, met, fence)),
+            Ok(last) => {
+                heard.last = last;
+                return heard;
+            }
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(_) => return heard,
+        }
+    }
 }
 
 fn conclude(
     helper: Helper,
-    report: Option<Report>,
+    heard: Heard,
     cause: Option<Cause>,
     order: &Order,
 ) -> Result<Ended, SandboxError> {
-    let told = match cause {
-        Some(Cause::TimeUp) => Outcome::TimedOut,
-        Some(Cause::Unwanted) | None => Outcome::Cancelled,
-    };
-    match report {
+    match heard.last {
         Some(Report::Ended { how, ended, not_ended, fence }) => {
             let swept = if not_ended.is_empty() {
                 helper.see_off();
@@ -148,14 +165,12 @@ fn conclude(
             } else {
                 helper.sweep()
             };
-            let outcome = match how {
-                How::Exited(code) => Outcome::Exited(code),
-                How::Signalled(signal) => Outcome::Signalled(signal),
-                How::Told => told,
-            };
-            let processes_ended = ended.saturating_add(swept.ended);
-            let fence = fence.level();
-            Ok(Ended { outcome, processes_ended, not_ended: swept.not_ended, fence })
+            Ok(Ended {
+                outcome: outcome(how, cause),
+                processes_ended: ended.saturating_add(swept.ended),
+                not_ended: swept.not_ended,
+                fence: fence.level(),
+            })
         }
         Some(Report::NotStarted { detail }) => {
             helper.see_off();
@@ -167,19 +182,39 @@ fn conclude(
             Err(SandboxError::NotHeld(why))
         }
         Some(Report::Failed { detail }) => Err(lost(&detail, &helper.sweep())),
-        None => {
-            let swept = helper.sweep();
-            if cause.is_none() {
-                return Err(lost("it went away without a word", &swept));
-            }
-            Ok(Ended {
-                outcome: told,
-                processes_ended: swept.ended,
-                not_ended: swept.not_ended,
-                // With less than this it would not have been started.
-                fence: order.policy.promised,
-            })
-        }
+        Some(Report::Ending { .. }) | None => take_over(helper, heard.ending, cause, order),
+    }
+}
+
+/// Does what a helper did not do in its time, or died over.
+fn take_over(
+    helper: Helper,
+    ending: Option<(How, u32, Applied)>,
+    cause: Option<Cause>,
+    order: &Order,
+) -> Result<Ended, SandboxError> {
+    let swept = helper.sweep();
+    let (how, met, fence) = match ending {
+        Some((how, met, fence)) => (how, met, fence.level()),
+        // With less than what was promised it would not have been started.
+        None if cause.is_some() => (How::Told, 0, order.policy.promised),
+        None => return Err(lost("it went away without a word", &swept)),
+    };
+    Ok(Ended {
+        outcome: outcome(how, cause),
+        // The helper may have ended some of those that it met, and so has the sweep.
+        processes_ended: met.max(swept.ended),
+        not_ended: swept.not_ended,
+        fence,
+    })
+}
+
+fn outcome(how: How, cause: Option<Cause>) -> Outcome {
+    match (how, cause) {
+        (How::Exited(code), _) => Outcome::Exited(code),
+        (How::Signalled(signal), _) => Outcome::Signalled(signal),
+        (How::Told, Some(Cause::TimeUp)) => Outcome::TimedOut,
+        (How::Told, Some(Cause::Unwanted) | None) => Outcome::Cancelled,
     }
 }
 
@@ -207,19 +242,19 @@ enum Woken {
 }
 
 /// Waits for the helper's word, for nobody wanting it any more, or for a moment.
-fn wait(control: &UnixStream, wanted: Option<&PipeReader>, until: Option<Instant>) -> Woken {
+fn wait(control: &UnixStream, wanted: &PipeReader, until: Option<Instant>) -> Woken {
     loop {
         let left = until.map(|until| until.saturating_duration_since(Instant::now()));
         let timeout = left.and_then(|left| Timespec::try_from(left).ok());
-        let mut files = vec![PollFd::from_borrowed_fd(control.as_fd(), PollFlags::IN)];
-        files.extend(wanted.map(|it| PollFd::from_borrowed_fd(it.as_fd(), PollFlags::IN)));
+        let watched = |file| PollFd::from_borrowed_fd(file, PollFlags::IN);
+        let mut files = [watched(control.as_fd()), watched(wanted.as_fd())];
         // An interrupted wait is waited again.
         let _ = poll(&mut files, timeout.as_ref());
-        let is_awake = |at: usize| files.get(at).is_some_and(|file| !file.revents().is_empty());
-        if is_awake(0) {
+        let [control, wanted] = files.map(|file| !file.revents().is_empty());
+        if control {
             return Woken::Heard;
         }
-        if is_awake(1) {
+        if wanted {
             return Woken::Unwanted;
         }
         if left.is_some_and(|left| left.is_zero()) {

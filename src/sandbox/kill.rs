@@ -36,6 +36,11 @@ impl Met {
     }
 }
 
+/// How many of a tree have not ended.
+pub(super) fn alive(tree: &[Process]) -> u32 {
+    u32::try_from(tree.iter().filter(|process| !process.ended).count()).unwrap_or(u32::MAX)
+}
+
 /// Asks all of a tree to end, and wakes what was stopped so that it can.
 pub(super) fn ask(tree: &[Process], met: &mut Met) {
     met.remember(tree);

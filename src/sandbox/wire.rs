@@ -1,4 +1,4 @@
-//! What this program and its helper say to each other: one line of JSON each way. It knows the words
+//! What this program and its helper say to each other: one line of JSON there, one or two back. It knows the words
 //! and neither who waits for them nor what is done about them.
 
 use std::ffi::OsString;
@@ -27,6 +27,16 @@ pub(super) struct Order {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "report", rename_all = "snake_case")]
 pub(super) enum Report {
+    /// The first of two lines, where there is something to end: should the helper be lost over it,
+    /// this is what is known.
+    Ending {
+        /// How the command itself ended.
+        how: How,
+        /// Processes that have to be ended.
+        met: u32,
+        /// What it was held to.
+        fence: Applied,
+    },
     /// The command ended, and so did everything below it but for what is named.
     Ended {
         /// How the command itself ended.

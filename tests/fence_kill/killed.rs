@@ -131,6 +131,7 @@ fn a_helper_that_cannot_be_woken_is_given_up_and_its_command_ended() {
             running.cancel.cancel();
             let ended = running.end().await.unwrap();
             assert_eq!(ended.outcome, Outcome::Cancelled);
+            assert!(ended.processes_ended > 0);
             stopping.join().unwrap();
             assert_eq!(children(), [].into());
         }
