@@ -14,7 +14,6 @@ pub mod job;
 pub mod judge;
 pub mod places;
 pub mod policy;
-pub mod toolchains;
 
 mod backstop;
 mod harden;
@@ -85,6 +84,13 @@ impl Sandbox {
             found: OnceCell::new(),
             namespaces: AtomicBool::new(true),
         }
+    }
+
+    /// The same without namespaces, for systems where they do more harm than good.
+    #[must_use]
+    pub fn without_namespaces(mut self) -> Self {
+        self.namespaces = AtomicBool::new(false);
+        self
     }
 
     /// What it was made with.
