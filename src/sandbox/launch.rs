@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::io::{self, PipeReader, PipeWriter};
+use std::os::unix::ffi::OsStrExt;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -11,6 +12,7 @@ use rustix::io::Errno;
 use tokio::net::unix::pipe::Receiver;
 use tokio_util::sync::CancellationToken;
 
+use super::environment;
 use super::job::{Ended, Job, Outcome, SandboxError};
 use super::keep::{self, Run};
 use super::private::{Private, PrivatePlace};
@@ -93,13 +95,13 @@ fn prepare(
     output: PipeWriter,
     wanted: PipeReader,
 ) -> Result<Run, SandboxError> {
-    let private = private.get().map_err(|error| {
+    let private = private.get(settings.home.as_deref()).map_err(|error| {
         SandboxError::Helper(format!(
             "cannot make a private folder in {}: {error}",
             std::env::temp_dir().display()
         ))
     })?;
-    let environment = environment(settings, &private, &job);
+    let environment = variables(settings, &private, &job);
     let mut policy = Policy::for_job(&job, settings, &[private.home(), private.temporary()]);
     policy.namespaces = namespaces;
     policy.promised = promised;
@@ -115,20 +117,27 @@ fn prepare(
     })
 }
 
-/// The session's variables, the private places, the job's variables; later ones win.
-fn environment(
+/// The session's variables, the private places, the job's variables; later ones win. What the system
+/// could not take as a variable is left out.
+fn variables(
     settings: &SandboxSettings,
     private: &Private,
     job: &Job,
 ) -> BTreeMap<OsString, OsString> {
+    let of_session =
+        settings.environment.iter().filter(|(name, _)| job.network || !environment::is_proxy(name));
     let owned = |(name, value): &(String, String)| (name.into(), value.into());
-    let mut all: BTreeMap<OsString, OsString> = settings.environment.iter().map(owned).collect();
+    let mut all: BTreeMap<OsString, OsString> = of_session.map(owned).collect();
     all.insert("HOME".into(), private.home().into());
     for name in ["TMPDIR", "TMP", "TEMP"] {
         all.insert(name.into(), private.temporary().into());
     }
     all.insert("PWD".into(), job.folder.clone().into());
     all.extend(job.environment.iter().map(owned));
+    all.retain(|name, value| {
+        let (name, value) = (name.as_bytes(), value.as_bytes());
+        !name.is_empty() && !name.contains(&b'=') && !name.contains(&0) && !value.contains(&0)
+    });
     all
 }
 

@@ -8,6 +8,7 @@
 
 pub mod canary;
 pub mod confine;
+pub mod environment;
 pub mod explain;
 pub mod helper;
 pub mod job;
@@ -16,6 +17,7 @@ pub mod places;
 pub mod policy;
 
 mod backstop;
+mod git_identity;
 mod harden;
 mod keep;
 mod kill;
@@ -24,6 +26,7 @@ mod private;
 mod probe;
 mod processes;
 mod reap;
+mod toolchains;
 mod wire;
 
 use std::path::PathBuf;
@@ -50,6 +53,8 @@ pub struct SandboxSettings {
     pub readable: Vec<PathBuf>,
     /// Files and folders beside the workspace that commands may change.
     pub writable: Vec<PathBuf>,
+    /// The user's own home. Commands never see it; who commits is read from its git configuration.
+    pub home: Option<PathBuf>,
 }
 
 impl SandboxSettings {
@@ -60,6 +65,29 @@ impl SandboxSettings {
             environment: Vec::new(),
             readable: Vec::new(),
             writable: Vec::new(),
+            home: None,
+        }
+    }
+
+    /// With what commands get of these variables of the user's, of which `named` pass whatever they
+    /// look like, and with the toolchains that they and the home in them lead to. Blocks, for some
+    /// dozen questions to the file system.
+    pub fn of_user(
+        helper: impl Into<PathBuf>,
+        variables: impl IntoIterator<Item = (String, String)>,
+        named: &[String],
+    ) -> Self {
+        let variables: Vec<(String, String)> = variables.into_iter().collect();
+        let home = variables.iter().find(|(name, _)| name == "HOME").map(|(_, value)| value);
+        let home = home.map(PathBuf::from).filter(|home| home.is_absolute());
+        let mut environment = environment::of(variables, named);
+        let toolchains = toolchains::find(&environment, home.as_deref());
+        environment.extend(toolchains.variables);
+        Self {
+            environment: environment.into_iter().collect(),
+            readable: toolchains.readable,
+            home,
+            ..Self::bare(helper)
         }
     }
 }
