@@ -24,7 +24,7 @@ struct Facts {
     linux: bool,
     root: bool,
     in_container: bool,
-    /// AppArmor keeps users without powers from namespaces, as on Ubuntu from 23.10 on.
+    /// `AppArmor` keeps users without powers from namespaces, as on Ubuntu from 23.10 on.
     apparmor_restricts: bool,
     /// A sysctl keeps them from it, as on older Debian and hardened kernels.
     namespaces_off: bool,

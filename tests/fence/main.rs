@@ -13,6 +13,7 @@
 #[allow(dead_code, reason = "shared with other tests")]
 mod aloud;
 mod escapes;
+mod ladder;
 mod scene;
 mod swapped;
 mod tools;
