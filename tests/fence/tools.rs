@@ -109,6 +109,18 @@ async fn make_and_a_compiler_build_a_program() {
     scene::again_without_powers("tools::make_and_a_compiler_build_a_program");
 }
 
+#[tokio::test]
+async fn a_leak_checker_finds_its_leak() {
+    let build = "printf '#include <stdlib.h>\\nint main(void){ void *volatile p = malloc(7); p = 0; \
+                 return p != 0; }' > leak.c && cc -fsanitize=address leak.c -o leak";
+    if !works(&["sh", "-c", &format!("{build} && ! ./leak")]) {
+        return;
+    }
+    let script = format!("{build} && ! ./leak");
+    let found = "detected memory leaks";
+    succeeds(&scene::sandbox(), project(&[]).path(), &script, found).await;
+}
+
 /// What a fence without namespaces breaks, and what the hint for it has to name.
 const NEEDS_NAMESPACES: &[(&str, &str)] = &[
     (
