@@ -145,6 +145,7 @@ async fn converse(settings: Settings, config: session::Config) -> Exit {
                 },
                 colour: settings.color,
                 header,
+                trust: None,
             };
             match ui::run(front).await {
                 Ok(exit) => exit,
