@@ -73,6 +73,19 @@ use private::PrivatePlace;
 pub use harden::harden;
 pub use job::{Ended, Ground, Job, Outcome, SandboxError};
 
+/// This program, to be started as the helper: where it can be, the image that runs and not whatever
+/// lies at its path by now.
+#[cfg(target_os = "linux")]
+pub fn own_program() -> PathBuf {
+    "/proc/self/exe".into()
+}
+
+/// This program, to be started as the helper.
+#[cfg(not(target_os = "linux"))]
+pub fn own_program() -> PathBuf {
+    std::env::current_exe().unwrap_or_else(|_| "offshoot".into())
+}
+
 /// What is the same for all commands of a session.
 #[derive(Debug, Clone)]
 pub struct SandboxSettings {
