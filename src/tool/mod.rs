@@ -2,6 +2,7 @@
 //! budgets; it gets arguments that its schema fits and a ground that it cannot leave.
 
 pub mod arguments;
+pub mod edit_file;
 pub mod excerpt;
 pub mod guard;
 pub mod list_files;
@@ -10,8 +11,11 @@ pub mod search;
 pub mod target;
 pub mod task;
 pub mod toolbox;
+pub mod unified;
+pub mod write_file;
 
 mod blocking;
+mod change;
 mod progress;
 
 use std::future::Future;
