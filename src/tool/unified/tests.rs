@@ -1,4 +1,5 @@
 //! Diffs by table, and any diff put on again.
+#![allow(clippy::unwrap_used, reason = "tests")]
 
 use proptest::prelude::*;
 

@@ -1,4 +1,5 @@
 //! Edits by table, and any edits against a naive model.
+#![allow(clippy::unwrap_used, reason = "tests")]
 
 use proptest::prelude::*;
 
