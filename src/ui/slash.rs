@@ -1,5 +1,6 @@
 //! Slash commands: what was typed, read into what it means. What is not built is refused by name.
 
+use crate::domain::approval::Mode;
 use crate::domain::budget::Preset;
 use crate::domain::command::BudgetChoice;
 use crate::domain::ids::TaskId;
@@ -29,6 +30,12 @@ pub enum Slash {
     Compact,
     /// List the models, or take another one.
     Model(Option<String>),
+    /// Show what may be done without asking, or choose it.
+    Permissions(Option<Mode>),
+    /// Answer the oldest call that waits for approval.
+    Approve,
+    /// Show what changed: by this child, or by the newest answer and all it delegated.
+    Diff(Option<TaskId>),
     /// End the session.
     Quit,
 }
@@ -38,7 +45,7 @@ pub enum Slash {
 pub struct Refused(pub String);
 
 /// The commands that work, with what they take.
-pub const COMMANDS: [(&str, &str, &str, &str); 8] = [
+pub const COMMANDS: [(&str, &str, &str, &str); 11] = [
     ("/help", "", "keys and commands", "按键与命令"),
     ("/cancel", "[#N]", "cancel a child; its parent goes on", "取消一个子代理；父代理继续"),
     ("/stop", "", "stop the answer and every child", "停止回答与所有子代理"),
@@ -51,11 +58,24 @@ pub const COMMANDS: [(&str, &str, &str, &str); 8] = [
     ),
     ("/compact", "", "summarise what came before", "概括之前的对话"),
     ("/model", "[NAME]", "the models there are; or take another one", "可用模型；或换用另一个"),
+    (
+        "/permissions",
+        "[read-only|ask|auto-edit|full-access]",
+        "what may be done without asking, and the fence; or another mode",
+        "权限模式与隔离；或换用另一模式",
+    ),
+    ("/approve", "", "answer the oldest call that waits for approval", "答复最早的等待批准的调用"),
+    (
+        "/diff",
+        "[#N]",
+        "what the newest answer and its children changed; or one child",
+        "最近回答及其子代理的改动；或某个子代理的",
+    ),
     ("/quit", "", "end the session", "结束会话"),
 ];
 
 /// Commands that are planned and do not work yet.
-const PLANNED: [&str; 22] = [
+const PLANNED: [&str; 20] = [
     "/role",
     "/pin",
     "/context",
@@ -64,12 +84,10 @@ const PLANNED: [&str; 22] = [
     "/new",
     "/clear",
     "/rewind",
-    "/diff",
     "/cost",
     "/stats",
     "/export",
     "/init",
-    "/permissions",
     "/theme",
     "/lang",
     "/doctor",
@@ -79,9 +97,6 @@ const PLANNED: [&str; 22] = [
     "/tell",
     "/retry",
 ];
-
-/// Roles that are planned and do not exist yet: as the first word they are no part of the task.
-const PLANNED_ROLES: [&str; 3] = ["worker", "tester", "reviewer"];
 
 /// Reads a line. `None` if it is a message: it does not start with `/` and a word of letters.
 pub fn read(text: &str, lang: Lang) -> Option<Result<Slash, Refused>> {
@@ -99,7 +114,10 @@ fn command(word: &str, rest: &str, lang: Lang) -> Result<Slash, Refused> {
         "/help" => Ok(Slash::Help),
         "/stop" => Ok(Slash::Stop),
         "/quit" => Ok(Slash::Quit),
-        "/cancel" => cancel(rest, lang),
+        "/cancel" => Ok(Slash::Cancel(task(rest, "/cancel", lang)?)),
+        "/diff" => Ok(Slash::Diff(task(rest, "/diff", lang)?)),
+        "/approve" => Ok(Slash::Approve),
+        "/permissions" => permissions(rest, lang),
         "/delegate" => delegate(rest, lang),
         "/budget" => budget(rest, lang),
         "/compact" => Ok(Slash::Compact),
@@ -115,17 +133,28 @@ fn command(word: &str, rest: &str, lang: Lang) -> Result<Slash, Refused> {
     }
 }
 
-fn cancel(rest: &str, lang: Lang) -> Result<Slash, Refused> {
+/// A child's number, if there is one.
+fn task(rest: &str, command: &str, lang: Lang) -> Result<Option<TaskId>, Refused> {
     if rest.is_empty() {
-        return Ok(Slash::Cancel(None));
+        return Ok(None);
     }
     let number = rest.strip_prefix('#').unwrap_or(rest);
-    number.parse().map(|task| Slash::Cancel(Some(task))).map_err(|_| {
-        let usage = lang.pick(
-            "is no child's number: /cancel #3, or /cancel for the active one",
-            "不是子代理编号：/cancel #3，或 /cancel 取消当前的",
-        );
-        Refused(format!("`{rest}` {usage}"))
+    number.parse().map(Some).map_err(|_| {
+        Refused(match lang {
+            Lang::En => format!("`{rest}` is no child's number: {command} #3, or {command} alone"),
+            Lang::Zh => format!("`{rest}` 不是子代理编号：{command} #3，或仅 {command}"),
+        })
+    })
+}
+
+fn permissions(rest: &str, lang: Lang) -> Result<Slash, Refused> {
+    if rest.is_empty() {
+        return Ok(Slash::Permissions(None));
+    }
+    Mode::from_name(rest).map(|mode| Slash::Permissions(Some(mode))).ok_or_else(|| {
+        let names = Mode::ALL.map(Mode::name);
+        let no_mode = lang.pick("is no permission mode: ", "不是权限模式：");
+        Refused(format!("`{rest}` {no_mode}{}", names.join(lang.pick(", ", "、"))))
     })
 }
 
@@ -144,14 +173,9 @@ fn delegate(rest: &str, lang: Lang) -> Result<Slash, Refused> {
     {
         return Ok(Slash::Delegate { role: Some(first.to_owned()), text: text.trim().to_owned() });
     }
-    let first = rest.split_whitespace().next().unwrap_or_default();
-    if PLANNED_ROLES.contains(&first) && roles.get(first).is_none() {
-        let names: Vec<&str> = roles.iter().map(|role| role.name.as_str()).collect();
-        let (no_role, there_are) = (
-            lang.pick("is no role yet; there are", "还不是角色；现有"),
-            names.join(lang.pick(", ", "、")),
-        );
-        return Err(Refused(format!("`{first}` {no_role} {there_are}")));
+    if roles.get(rest).is_some() {
+        let usage = lang.pick("say what it is to do", "请写明要做什么");
+        return Err(Refused(format!("/delegate {rest}: {usage}")));
     }
     Ok(Slash::Delegate { role: None, text: rest.to_owned() })
 }
@@ -189,11 +213,20 @@ mod tests {
             ("/cancel #3", cancel(3)),
             ("/cancel t4", cancel(4)),
             ("/budget", Slash::Budget(None)),
+            ("/permissions", Slash::Permissions(None)),
+            ("/permissions auto-edit", Slash::Permissions(Some(Mode::AutoEdit))),
+            ("/approve", Slash::Approve),
+            ("/diff", Slash::Diff(None)),
+            ("/diff #3", Slash::Diff(Some(TaskId(3)))),
             ("/budget tight", Slash::Budget(Some(BudgetChoice::Preset(Preset::Tight)))),
             ("/budget 7", Slash::Budget(Some(BudgetChoice::Turns(7)))),
             (
                 "/delegate planner split it\nnow",
                 Slash::Delegate { role: Some("planner".into()), text: "split it\nnow".into() },
+            ),
+            (
+                "/delegate worker mend it",
+                Slash::Delegate { role: Some("worker".into()), text: "mend it".into() },
             ),
             ("/delegate find planner", Slash::Delegate { role: None, text: "find planner".into() }),
         ];
@@ -210,8 +243,9 @@ mod tests {
             "/cancel x",
             "/budget 0",
             "/budget -3",
+            "/permissions all",
+            "/diff x",
             "/delegate",
-            "/delegate worker find X",
             "/delegate tester",
         ] {
             assert!(matches!(read(line, Lang::En), Some(Err(_))), "{line}");
@@ -220,7 +254,7 @@ mod tests {
             Some(Err(Refused(words))) => words,
             other => panic!("{other:?}"),
         };
-        assert!(refused("/delegate worker x").contains("researcher"));
+        assert!(refused("/delegate worker").starts_with("/delegate worker: "));
         assert!(refused("/theme dark").starts_with("/theme"));
         for line in ["hello", "/etc/hosts is what?", "/", "a /help"] {
             assert_eq!(read(line, Lang::En), None, "{line}");

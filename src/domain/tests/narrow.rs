@@ -271,7 +271,7 @@ fn a_budget_alone_is_refused_at_the_start_and_not_in_the_batch() {
 fn an_unknown_role_names_the_roles_there_are() {
     let mut host = Host::new();
     host.roles = RoleTable::built_in(Preset::Normal);
-    let request = TaskRequest { role: Some("worker".into()), ..request() };
+    let request = TaskRequest { role: Some("wizard".into()), ..request() };
     let message = host.narrow(&request).unwrap_err().first().message.clone();
     assert!(message.contains("researcher") && message.contains("planner"), "{message}");
 }
