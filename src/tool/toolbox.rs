@@ -7,9 +7,11 @@ use std::sync::Arc;
 use crate::domain::message::ToolSchema;
 use crate::domain::role::Permission;
 
+use super::edit_file::EditFile;
 use super::list_files::ListFiles;
 use super::read_file::ReadFile;
 use super::search::Search;
+use super::write_file::WriteFile;
 use super::{Tool, task};
 
 /// A set of tools; cheap to clone.
@@ -19,12 +21,14 @@ pub struct Toolbox {
 }
 
 impl Toolbox {
-    /// The built-in tools: `list_files`, `read_file`, `search`.
+    /// The built-in tools.
     pub fn standard() -> Self {
         Self::default()
             .with(Arc::new(ListFiles::new()))
             .with(Arc::new(ReadFile::new()))
             .with(Arc::new(Search::new()))
+            .with(Arc::new(WriteFile::new()))
+            .with(Arc::new(EditFile::new()))
     }
 
     /// With one tool more; a tool of the same name is replaced.
@@ -109,12 +113,16 @@ mod tests {
 
     #[test]
     fn schemas_are_small_closed_and_the_same_every_time() {
-        let all = names(&["list_files", "read_file", "search", "task"]);
+        let all = names(&["list_files", "read_file", "search", "write_file", "edit_file", "task"]);
         let schemas = Toolbox::standard().schemas(&all);
         for schema in &schemas {
             assert_eq!(schema.parameters["additionalProperties"], json!(false));
             assert!(!schema.description.is_empty());
-            let most = if schema.name == task::NAME { 2_600 } else { 700 };
+            let most = match schema.name.as_str() {
+                task::NAME => 2_600,
+                "edit_file" => 1_000,
+                _ => 700,
+            };
             assert!(size(schema) <= most, "{} has {} characters", schema.name, size(schema));
         }
         let text = |schemas: &[ToolSchema]| {
@@ -126,10 +134,12 @@ mod tests {
     #[test]
     fn permissions_name_every_tool_and_task() {
         let right = [
+            ("edit_file", Permission::Write),
             ("list_files", Permission::Read),
             ("read_file", Permission::Read),
             ("search", Permission::Read),
             ("task", Permission::Delegate),
+            ("write_file", Permission::Write),
         ];
         let right = right.map(|(name, permission)| (name.to_owned(), permission));
         assert_eq!(Toolbox::standard().permissions(), BTreeMap::from(right));
@@ -160,10 +170,10 @@ mod tests {
             })
         };
         let before = Toolbox::standard();
-        let after = before.clone().with(stand("write_file")).with(stand("search"));
-        assert_eq!(after.permission("write_file"), Some(Permission::Write));
+        let after = before.clone().with(stand("fly_kite")).with(stand("search"));
+        assert_eq!(after.permission("fly_kite"), Some(Permission::Write));
         assert_eq!(after.permission("search"), Some(Permission::Write));
-        assert_eq!(after.permissions().len(), 5);
-        assert!(before.get("write_file").is_none());
+        assert_eq!(after.permissions().len(), before.permissions().len() + 1);
+        assert!(before.get("fly_kite").is_none());
     }
 }
