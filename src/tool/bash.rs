@@ -59,8 +59,8 @@ impl Bash {
     }
 
     fn read(&self, arguments: &Value) -> Result<Arguments, String> {
-        let arguments: Arguments = arguments::read(&self.spec.parameters, arguments)
-            .map_err(|error| error.text)?;
+        let arguments: Arguments =
+            arguments::read(&self.spec.parameters, arguments).map_err(|error| error.text)?;
         if arguments.command.trim().is_empty() {
             return Err("`command` is blank: give the command to run".to_owned());
         }

@@ -153,8 +153,11 @@ impl Manifests for Top<'_> {
         match self.0.open_within(&[PathScope::all()], name).ok()? {
             Opened::File { file, bytes } if bytes <= MAX_MANIFEST => {
                 let mut text = String::new();
-                std::io::Read::read_to_string(&mut std::io::Read::take(file, MAX_MANIFEST), &mut text)
-                    .ok()?;
+                std::io::Read::read_to_string(
+                    &mut std::io::Read::take(file, MAX_MANIFEST),
+                    &mut text,
+                )
+                .ok()?;
                 Some(text)
             }
             Opened::File { .. } | Opened::Folder(_) | Opened::Special(_) => None,

@@ -151,7 +151,9 @@ fn node(files: &dyn Manifests) -> Option<TestCommand> {
         .into_iter()
         .find_map(|(lock, tool)| files.exists(lock).then_some(tool))
         .unwrap_or("npm");
-    let runs = |name: &str| script.split(|c: char| c != '-' && !c.is_alphanumeric()).any(|word| word == name);
+    let runs = |name: &str| {
+        script.split(|c: char| c != '-' && !c.is_alphanumeric()).any(|word| word == name)
+    };
     // Yarn hands on what follows as it is, the others want a sign before it.
     let filtering = match (runs("jest") || runs("vitest"), runs("mocha"), tool) {
         (true, _, "yarn") => Filtering::Append(&["-t"]),
@@ -246,7 +248,10 @@ mod tests {
                 "yarn test -g 'a b'",
             ),
             (
-                &[("package.json", r#"{"scripts":{"test":"echo \"Error: no test specified\" && exit 1"}}"#)],
+                &[(
+                    "package.json",
+                    r#"{"scripts":{"test":"echo \"Error: no test specified\" && exit 1"}}"#,
+                )],
                 "nothing",
                 "nothing",
             ),

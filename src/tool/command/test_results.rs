@@ -59,7 +59,9 @@ fn cargo(output: &str) -> Option<TestResults> {
             results.passed += number_before(counts, "passed");
             results.failed += number_before(counts, "failed");
             results.skipped += number_before(counts, "ignored");
-        } else if let Some(name) = line.strip_prefix("test ").and_then(|rest| rest.strip_suffix(" ... FAILED")) {
+        } else if let Some(name) =
+            line.strip_prefix("test ").and_then(|rest| rest.strip_suffix(" ... FAILED"))
+        {
             results.names.push(name.to_owned());
         }
     }
@@ -212,8 +214,7 @@ fn go(output: &str) -> Option<TestResults> {
     if ok + failed == 0 {
         return None;
     }
-    let names: Vec<String> =
-        output.lines().filter_map(|line| named(line, "--- FAIL: ")).collect();
+    let names: Vec<String> = output.lines().filter_map(|line| named(line, "--- FAIL: ")).collect();
     let passed = count("--- PASS: ");
     // Without -v only the tests that failed are named.
     if passed == 0 {
@@ -225,9 +226,11 @@ fn go(output: &str) -> Option<TestResults> {
 
 /// The number right before a word; 0 if there is none.
 fn number_before(text: &str, word: &str) -> u64 {
-    let words: Vec<&str> = text.split([' ', ',', ';', '|', '=']).filter(|w| !w.is_empty()).collect();
+    let words: Vec<&str> =
+        text.split([' ', ',', ';', '|', '=']).filter(|w| !w.is_empty()).collect();
     let pairs = words.windows(2).rev();
-    let found = pairs.filter(|pair| pair.last() == Some(&word)).find_map(|pair| pair.first()?.parse().ok());
+    let found =
+        pairs.filter(|pair| pair.last() == Some(&word)).find_map(|pair| pair.first()?.parse().ok());
     found.unwrap_or(0)
 }
 
@@ -303,7 +306,15 @@ mod tests {
 
     #[test]
     fn other_texts_are_no_results() {
-        for output in ["", "ok", "all good\n", "error[E0425]\n", "Tests are nice", "FAILED to build", "# pass me"] {
+        for output in [
+            "",
+            "ok",
+            "all good\n",
+            "error[E0425]\n",
+            "Tests are nice",
+            "FAILED to build",
+            "# pass me",
+        ] {
             assert_eq!(read(output), None, "{output}");
         }
     }
