@@ -29,6 +29,9 @@ fn main() -> ExitCode {
     if std::env::args_os().nth(1).is_some_and(|word| word == sandbox::helper::VERB) {
         return sandbox::helper::main();
     }
+    if std::env::args_os().nth(1).is_some_and(|word| word == sandbox::canary::VERB) {
+        return sandbox::canary::main();
+    }
     sandbox::harden();
     match prepare() {
         Ok(Some(settings)) => ExitCode::from(run(settings)),
@@ -142,6 +145,7 @@ async fn converse(settings: Settings, config: session::Config) -> Exit {
                 },
                 colour: settings.color,
                 header,
+                trust: None,
             };
             match ui::run(front).await {
                 Ok(exit) => exit,

@@ -297,6 +297,9 @@ fn note(run: &mut Run, call: &ToolCall, end: &mut CallEnd) {
     let shown: Vec<Shown> = std::mem::take(&mut end.output.shown);
     run.record.shown.extend(shown);
     run.record.tool_calls += u64::from(end.failure != Some(Failure::NotRun));
+    if end.failure == Some(Failure::Denied) {
+        run.record.denied.push(call_line(call));
+    }
     if end.left_behind {
         run.record.not_ended.push(call_line(call));
     }
@@ -310,7 +313,7 @@ fn note(run: &mut Run, call: &ToolCall, end: &mut CallEnd) {
 }
 
 /// A call on one line, with its first argument.
-fn call_line(call: &ToolCall) -> String {
+pub(super) fn call_line(call: &ToolCall) -> String {
     let first = call.arguments.as_object().and_then(|fields| fields.values().next());
     match first {
         Some(Value::String(text)) => format!("{} {}", call.name, excerpt::one_line(text, 60)),

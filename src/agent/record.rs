@@ -24,6 +24,8 @@ pub struct Record {
     pub done: Vec<String>,
     /// Names of the calls that the guard refused.
     pub refused: Vec<String>,
+    /// Calls that a person, a rule, the mode or a policy denied, each with its first argument.
+    pub denied: Vec<String>,
     /// Reports of its own children.
     pub children: Vec<Report>,
     /// Requests that were open when it was cancelled.
@@ -47,6 +49,7 @@ impl Default for Record {
             shown: Vec::new(),
             done: Vec::new(),
             refused: Vec::new(),
+            denied: Vec::new(),
             children: Vec::new(),
             connections_closed: 0,
             not_ended: Vec::new(),

@@ -18,7 +18,7 @@ use super::kill::{self, GIVE_UP, GRACE, Met, ROUND};
 use super::processes::Process;
 use super::reap;
 use super::wire::{self, How, Order, Report};
-use crate::domain::fence::FenceLevel;
+use crate::sandbox::confine::{self, Applied, ConfineError, Entered};
 
 /// The word that makes this program a helper.
 pub const VERB: &str = "__fence";
@@ -102,12 +102,17 @@ fn carry_out(order: Order, lines: BufReader<File>) -> io::Result<Report> {
     let _ = rustix::process::setsid();
     #[cfg(target_os = "linux")]
     rustix::thread::set_no_new_privs(true)?;
+    // Before the first thread: it is the process as a whole that enters.
+    let entered = confine::enter_namespaces(&order.policy);
     let (tell, happenings) = mpsc::channel();
     let told = tell.clone();
     thread::Builder::new().name("control".to_owned()).spawn(move || watch(lines, &told))?;
-    let (command, fence) = match start(order)? {
+    let (command, fence) = match start(order, entered)? {
         Ok(started) => started,
-        Err(error) => return Ok(Report::NotStarted { detail: error.to_string() }),
+        Err(NotStarted::NotHeld(why)) => return Ok(Report::NotHeld { why }),
+        Err(NotStarted::System(error)) => {
+            return Ok(Report::NotStarted { detail: error.to_string() });
+        }
     };
     leave_output()?;
     thread::Builder::new().name("reaper".to_owned()).spawn(move || reap::all(command, &tell))?;
@@ -129,15 +134,23 @@ fn watch(mut lines: BufReader<File>, told: &Sender<Happening>) {
     let _ = told.send(Happening::Told);
 }
 
+/// Why there is no command.
+enum NotStarted {
+    NotHeld(ConfineError),
+    System(io::Error),
+}
+
 /// Starts the command from a thread that fences itself and then ends; the helper stays outside.
-fn start(order: Order) -> io::Result<io::Result<(Pid, FenceLevel)>> {
+fn start(order: Order, entered: Entered) -> io::Result<Result<(Pid, Applied), NotStarted>> {
     let fenced = thread::Builder::new().name("fenced".to_owned()).spawn(move || {
-        let fence = FenceLevel::Unfenced;
+        let fence = confine::apply(&order.policy, &entered).map_err(NotStarted::NotHeld)?;
         // Its own group, so that a signal to it never reaches the helper.
-        let child = Command::new(&order.program).args(&order.arguments).process_group(0).spawn()?;
+        let child = Command::new(&order.program).args(&order.arguments).process_group(0).spawn();
+        let child = child.map_err(NotStarted::System)?;
         let number = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
-        let command =
-            number.ok_or_else(|| io::Error::other("the system gave no process number"))?;
+        let command = number.ok_or_else(|| {
+            NotStarted::System(io::Error::other("the system gave no process number"))
+        })?;
         Ok((command, fence))
     })?;
     fenced.join().map_err(|_| io::Error::other("the thread that starts commands broke down"))
@@ -151,7 +164,7 @@ fn leave_output() -> io::Result<()> {
     Ok(())
 }
 
-fn follow(happenings: &Receiver<Happening>, command: Pid, fence: FenceLevel) -> Report {
+fn follow(happenings: &Receiver<Happening>, command: Pid, fence: Applied) -> Report {
     let how = match happenings.recv() {
         Ok(Happening::Ended(how)) if is_gone(happenings, QUIET, command) => {
             return Report::Ended { how, ended: 0, not_ended: Vec::new(), fence };

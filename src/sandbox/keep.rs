@@ -155,12 +155,17 @@ fn conclude(
                 How::Told => told,
             };
             let processes_ended = ended.saturating_add(swept.ended);
+            let fence = fence.level();
             Ok(Ended { outcome, processes_ended, not_ended: swept.not_ended, fence })
         }
         Some(Report::NotStarted { detail }) => {
             helper.see_off();
             let program = order.program.to_string_lossy().into_owned();
             Err(SandboxError::NotStarted { program, detail })
+        }
+        Some(Report::NotHeld { why }) => {
+            helper.see_off();
+            Err(SandboxError::NotHeld(why))
         }
         Some(Report::Failed { detail }) => Err(lost(&detail, &helper.sweep())),
         None => {

@@ -4,18 +4,23 @@
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::io::{self, PipeReader, PipeWriter};
+use std::os::unix::ffi::OsStrExt;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use rustix::io::Errno;
 use tokio::net::unix::pipe::Receiver;
 use tokio_util::sync::CancellationToken;
 
+use super::environment;
 use super::job::{Ended, Job, Outcome, SandboxError};
 use super::keep::{self, Run};
 use super::private::{Private, PrivatePlace};
 use super::wire::Order;
 use super::{Sandbox, SandboxSettings};
 use crate::domain::fence::FenceLevel;
+use crate::sandbox::confine::ConfineError;
+use crate::sandbox::policy::Policy;
 
 /// Bytes that are read at once: what a pipe holds.
 const PIECE: usize = 64 * 1024;
@@ -39,12 +44,31 @@ impl Sandbox {
         if cancel.is_cancelled() {
             return Ok(never_started());
         }
+        let ended = self.attempt(job.clone(), &mut output, cancel).await;
+        // Some systems give namespaces and then nothing to furnish them with. Without them it is
+        // still a fence, and the command has not been started.
+        if !matches!(ended, Err(SandboxError::NotHeld(ConfineError::HalfWay(_))))
+            || !self.namespaces.swap(false, Ordering::Relaxed)
+        {
+            return ended;
+        }
+        self.attempt(job, &mut output, cancel).await
+    }
+
+    async fn attempt(
+        &self,
+        job: Job,
+        output: &mut (impl FnMut(&[u8]) + Send),
+        cancel: &CancellationToken,
+    ) -> Result<Ended, SandboxError> {
+        let promised = self.found.get().map_or(FenceLevel::Unfenced, |fence| fence.level);
+        let wish = (self.namespaces.load(Ordering::Relaxed), promised);
         let (pieces, writer) = pipe()?;
         let (wanted, want) = pipe()?;
         let pieces = receiver(pieces)?;
         let (settings, private) = (Arc::clone(&self.settings), Arc::clone(&self.private));
         let mut kept = tokio::task::spawn_blocking(move || {
-            keep::run(prepare(&settings, &private, job, writer, wanted)?)
+            keep::run(prepare(&settings, &private, job, wish, writer, wanted)?)
         });
         let mut want = Some(want);
         let mut open = true;
@@ -54,10 +78,10 @@ impl Sandbox {
                 biased;
                 ended = &mut kept => break ended,
                 () = cancel.cancelled(), if want.is_some() => want = None,
-                more = read(&pieces, &mut buffer, &mut output), if open => open = more,
+                more = read(&pieces, &mut buffer, output), if open => open = more,
             }
         };
-        read_rest(&pieces, &mut buffer, &mut output);
+        read_rest(&pieces, &mut buffer, output);
         ended.map_err(|error| SandboxError::Helper(format!("its keeper broke down: {error}")))?
     }
 }
@@ -67,19 +91,23 @@ fn prepare(
     settings: &SandboxSettings,
     private: &PrivatePlace,
     job: Job,
+    (namespaces, promised): (bool, FenceLevel),
     output: PipeWriter,
     wanted: PipeReader,
 ) -> Result<Run, SandboxError> {
-    let private = private.get().map_err(|error| {
+    let private = private.get(settings.home.as_deref()).map_err(|error| {
         SandboxError::Helper(format!(
             "cannot make a private folder in {}: {error}",
             std::env::temp_dir().display()
         ))
     })?;
-    let environment = environment(settings, &private, &job);
+    let environment = variables(settings, &private, &job);
+    let mut policy = Policy::for_job(&job, settings, &[private.home(), private.temporary()]);
+    policy.namespaces = namespaces;
+    policy.promised = promised;
     Ok(Run {
         helper: settings.helper.clone(),
-        order: Order { program: job.program, arguments: job.arguments },
+        order: Order { program: job.program, arguments: job.arguments, policy },
         folder: job.folder,
         environment,
         time_limit: job.time_limit,
@@ -89,20 +117,27 @@ fn prepare(
     })
 }
 
-/// The session's variables, the private places, the job's variables; later ones win.
-fn environment(
+/// The session's variables, the private places, the job's variables; later ones win. What the system
+/// could not take as a variable is left out.
+fn variables(
     settings: &SandboxSettings,
     private: &Private,
     job: &Job,
 ) -> BTreeMap<OsString, OsString> {
+    let of_session =
+        settings.environment.iter().filter(|(name, _)| job.network || !environment::is_proxy(name));
     let owned = |(name, value): &(String, String)| (name.into(), value.into());
-    let mut all: BTreeMap<OsString, OsString> = settings.environment.iter().map(owned).collect();
+    let mut all: BTreeMap<OsString, OsString> = of_session.map(owned).collect();
     all.insert("HOME".into(), private.home().into());
     for name in ["TMPDIR", "TMP", "TEMP"] {
         all.insert(name.into(), private.temporary().into());
     }
     all.insert("PWD".into(), job.folder.clone().into());
     all.extend(job.environment.iter().map(owned));
+    all.retain(|name, value| {
+        let (name, value) = (name.as_bytes(), value.as_bytes());
+        !name.is_empty() && !name.contains(&b'=') && !name.contains(&0) && !value.contains(&0)
+    });
     all
 }
 

@@ -10,19 +10,21 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use tempfile::TempDir;
 
+use super::git_identity;
+
 /// Where the two folders will be. They are made when the first command needs them.
 #[derive(Debug, Default)]
 pub(super) struct PrivatePlace(Mutex<Option<Arc<Private>>>);
 
 impl PrivatePlace {
-    /// The folders; made if there are none. Blocks.
-    pub(super) fn get(&self) -> io::Result<Arc<Private>> {
+    /// The folders; made if there are none, for this user with this home. Blocks.
+    pub(super) fn get(&self, user: Option<&Path>) -> io::Result<Arc<Private>> {
         let mut place = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         // A command may have removed them: its successors get new ones.
         if let Some(private) = place.as_ref().filter(|private| private.is_whole()) {
             return Ok(Arc::clone(private));
         }
-        let private = Arc::new(Private::make()?);
+        let private = Arc::new(Private::make(user)?);
         *place = Some(Arc::clone(&private));
         Ok(private)
     }
@@ -41,22 +43,25 @@ pub(super) struct Private {
 }
 
 impl Private {
-    /// Makes the folders, for this user alone, in the system's folder for temporary files. Blocks.
-    pub(super) fn make() -> io::Result<Self> {
-        let root = tempfile::Builder::new().prefix("offshoot-").tempdir()?;
+    /// Makes the folders, for this user alone, in the system's folder for temporary files. The home
+    /// gets what is kept of the git configuration in the user's own one. Blocks.
+    fn make(user: Option<&Path>) -> io::Result<Self> {
+        // Links on the way there are resolved once: the fence follows none.
+        let place = std::env::temp_dir().canonicalize()?;
+        let own = fs::Permissions::from_mode(0o700);
+        let root =
+            tempfile::Builder::new().prefix("offshoot-").permissions(own).tempdir_in(place)?;
         let private = Self { root };
         fs::create_dir(private.home())?;
         fs::create_dir(private.temporary())?;
+        if let Some(user) = user {
+            fs::write(private.home().join(".gitconfig"), git_identity::of(user))?;
+        }
         Ok(private)
     }
 
     fn is_whole(&self) -> bool {
         self.home().is_dir() && self.temporary().is_dir()
-    }
-
-    /// Both of them.
-    pub(super) fn root(&self) -> &Path {
-        self.root.path()
     }
 
     /// The home.
@@ -103,8 +108,8 @@ mod tests {
 
     #[test]
     fn the_folders_are_for_this_user_alone_and_go_with_their_owner() {
-        let private = Private::make().unwrap();
-        let root = private.root().to_owned();
+        let private = Private::make(None).unwrap();
+        let root = private.root.path().to_owned();
         assert_eq!(fs::metadata(&root).unwrap().permissions().mode() & 0o777, 0o700);
         let deep = private.home().join("go/pkg/mod/x");
         fs::create_dir_all(&deep).unwrap();
@@ -118,9 +123,9 @@ mod tests {
     fn opening_up_follows_no_link() {
         let outside = TempDir::new().unwrap();
         fs::set_permissions(outside.path(), fs::Permissions::from_mode(0o500)).unwrap();
-        let private = Private::make().unwrap();
+        let private = Private::make(None).unwrap();
         std::os::unix::fs::symlink(outside.path(), private.home().join("link")).unwrap();
-        open_up(private.root());
+        open_up(private.root.path());
         drop(private);
         let mode = fs::metadata(outside.path()).unwrap().permissions().mode();
         assert_eq!(mode & 0o777, 0o500);

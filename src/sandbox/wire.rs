@@ -6,7 +6,8 @@ use std::io::{self, BufRead, Read};
 
 use serde::{Deserialize, Serialize};
 
-use crate::domain::fence::FenceLevel;
+use crate::sandbox::confine::{Applied, ConfineError};
+use crate::sandbox::policy::Policy;
 
 /// Bytes that an order may have: more than the system lets a program be started with.
 const MAX_LINE_BYTES: u64 = 64 * 1024 * 1024;
@@ -18,6 +19,8 @@ pub(super) struct Order {
     pub program: OsString,
     /// Its arguments.
     pub arguments: Vec<OsString>,
+    /// What it may do.
+    pub policy: Policy,
 }
 
 /// What became of it.
@@ -32,8 +35,13 @@ pub(super) enum Report {
         ended: u32,
         /// Processes that are still there, in words.
         not_ended: Vec<String>,
-        /// How well it was fenced.
-        fence: FenceLevel,
+        /// What it was held to.
+        fence: Applied,
+    },
+    /// It could not be held to its policy, so it was not started.
+    NotHeld {
+        /// Why.
+        why: ConfineError,
     },
     /// The program could not be started.
     NotStarted {
@@ -89,6 +97,7 @@ mod tests {
         let order = Order {
             program: "sh".into(),
             arguments: vec![OsString::from_vec(vec![0xff, b'\n', b'"']), "".into()],
+            policy: Policy::new(),
         };
         let line = line(&order).unwrap();
         assert_eq!(line.iter().position(|byte| *byte == b'\n'), Some(line.len() - 1));

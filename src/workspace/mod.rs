@@ -17,6 +17,7 @@ pub mod lines;
 pub mod path;
 pub mod scope;
 pub mod seen;
+pub mod write;
 
 mod branch;
 mod root;
