@@ -8,6 +8,7 @@ use tokio::sync::Semaphore;
 
 use super::approvals::Approvals;
 use super::cancel::LiveTasks;
+use super::changes::Changes;
 use crate::domain::approval::{Asker, Mode};
 use crate::domain::context_store::ContextStore;
 use crate::domain::event::{Fact, Origin, Timestamp};
@@ -62,6 +63,8 @@ pub struct Host {
     pub patience: Patience,
     /// At which part of its window the conversation is summarised.
     pub compact_at: Share,
+    /// Who changed which files.
+    pub changes: Changes,
     /// The live tasks, for cancelling one.
     pub live: Arc<LiveTasks>,
     /// The time of day.
@@ -74,6 +77,11 @@ impl Host {
     /// A fresh task number.
     pub fn next_task(&self) -> TaskId {
         TaskId(self.tasks.fetch_add(1, Ordering::Relaxed) + 1)
+    }
+
+    /// True if a task has this number.
+    pub fn has_task(&self, task: TaskId) -> bool {
+        (1..=self.tasks.load(Ordering::Relaxed)).contains(&task.0)
     }
 
     /// What may be done without asking at this moment.
