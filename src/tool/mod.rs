@@ -6,6 +6,7 @@ pub mod bash;
 pub mod command;
 pub mod edit_file;
 pub mod excerpt;
+pub mod git_diff;
 pub mod guard;
 pub mod list_files;
 pub mod read_file;
