@@ -141,6 +141,9 @@ fn question(
     if runs && fence.level != FenceLevel::Fenced {
         summary = format!("{summary} · {fence}");
     }
+    if runs && wish.context.network {
+        summary.push_str(" · with the network");
+    }
     let (diff, folder) = match preview.map(|preview| &preview.body) {
         Some(PreviewBody::Diff(diff)) => (Some(diff.clone()), None),
         Some(PreviewBody::Command { folder, .. }) => (None, Some(folder.clone())),

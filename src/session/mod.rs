@@ -270,8 +270,10 @@ impl Conversation {
             Command::SetModel { model } => self.set_model(&model).await,
             Command::SetMode { mode } => self.set_mode(mode).await,
             Command::Decide { run, call, answer } => self.decide(&run, &call, answer).await,
-            Command::Shell { .. } | Command::Diff { .. } | Command::Trust { .. } => {}
-            Command::Quit => {}
+            Command::Shell { .. }
+            | Command::Diff { .. }
+            | Command::Trust { .. }
+            | Command::Quit => {}
         }
     }
 

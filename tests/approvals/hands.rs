@@ -62,9 +62,9 @@ impl Tool for Write {
     fn run(&self, arguments: Value, context: ToolContext) -> ToolFuture {
         let output = match (self.show(&arguments), context.approved) {
             (Ok(now), Some(approved)) if now == *approved => {
-                let path = arguments["path"].as_str().unwrap().to_owned();
-                let content = arguments["content"].as_str().unwrap().to_owned();
-                self.0.files.lock().unwrap().insert(path, content);
+                let [path, text] =
+                    ["path", "content"].map(|field| arguments[field].as_str().unwrap().to_owned());
+                self.0.files.lock().unwrap().insert(path, text);
                 ToolOutput::whole("written")
             }
             (Ok(_), Some(_)) => ToolOutput::error("the file changed after it was shown"),

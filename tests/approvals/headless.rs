@@ -85,9 +85,10 @@ async fn a_policy_lets_through_what_it_names_and_nothing_is_asked() {
         assert_eq!(asked(&played), told, "{policy:?} {level}");
         assert!(!played.facts().any(|fact| matches!(fact, Fact::ApprovalRequested { .. })));
         let end = &played.parent_ends()[0];
-        let expected = match denied.is_empty() {
-            true => (Status::Completed, None, Exit::Completed),
-            false => (Status::Blocked, Some(Code::Denied), Exit::Blocked),
+        let expected = if denied.is_empty() {
+            (Status::Completed, None, Exit::Completed)
+        } else {
+            (Status::Blocked, Some(Code::Denied), Exit::Blocked)
         };
         assert_eq!((end.status, end.code, Exit::of(end)), expected);
         assert_eq!(end.reply.as_deref(), Some("the answer"));
