@@ -103,9 +103,9 @@ async fn a_denied_call_is_printed_with_what_would_allow_it_and_the_answer_too() 
     let (exit, out, err) = run(stage, Format::Text).await;
     assert_eq!((exit, out.as_str()), (Exit::Blocked, "the answer\n"));
     for line in [
-        "offshoot: write_file a was denied: nobody can be asked (--approve never); --approve edits \
+        "offshoot: write_file a was not allowed: nobody can be asked (--approve never); --approve edits \
          would allow it",
-        "offshoot: bash make was denied: nobody can be asked (--approve never); --approve all would \
+        "offshoot: bash make was not allowed: nobody can be asked (--approve never); --approve all would \
          allow it",
         "offshoot: the run is not complete: blocked (DENIED)",
     ] {

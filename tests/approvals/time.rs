@@ -2,13 +2,14 @@
 
 use std::time::Duration;
 
-use offshoot::domain::approval::{Answer, Mode};
+use offshoot::domain::approval::{Answer, ApprovePolicy, Asker, Mode};
 use offshoot::domain::budget::{Dimension, Limit};
 use offshoot::domain::event::Fact;
 use offshoot::domain::report::{Exhausted, Status};
 use offshoot::domain::rules::Rules;
 use serde_json::{Value, json};
 
+use crate::common::public_case::{for_role, load};
 use crate::common::{Played, one_batch, task_call};
 use crate::hands::{bash, child, child_run, decide, parent_run, stage, task};
 
@@ -115,4 +116,33 @@ async fn a_task_that_waits_for_a_place_behind_one_that_asks_stands_too() {
     let played = stage.play_with("go", &actions).await;
     assert_eq!(played.parent_ends()[0].status, Status::Completed);
     assert!(played.reports().iter().all(|report| report.status == Status::Completed));
+}
+
+/// B108: waiting for an answer ate most of a budget, and a question without an answer was filed as a
+/// person's denial.
+#[tokio::test(start_paused = true)]
+async fn waiting_for_a_person_is_no_running_time_and_no_answer_is_no_denial() {
+    let case = for_role(load("B108-approval-clock.model.json"), "hand");
+    let answer = [(5_000, decide(child_run(1), "k1", Answer::Once))];
+    let played = stage(&case).0.play_with("go", &answer).await;
+    let report = &played.reports()[0];
+    assert_eq!(report.status, Status::Completed);
+    assert!(report.usage.duration_ms < 3_000, "{}", report.usage.duration_ms);
+    let moments: Vec<u64> = played
+        .events
+        .iter()
+        .filter(|event| {
+            matches!(event.fact, Fact::ApprovalRequested { .. } | Fact::ApprovalDecided { .. })
+        })
+        .map(|event| event.ts.0)
+        .collect();
+    assert!(moments[1] - moments[0] >= 5_000, "{moments:?}");
+
+    let (mut alone, world) = stage(&case);
+    alone.asker = Asker::Nobody(ApprovePolicy::Never);
+    let played = alone.play("go").await;
+    assert!(world.ran().is_empty());
+    let told = played.result("k1");
+    assert!(told.starts_with("bash was not allowed: nobody can be asked"), "{told}");
+    assert!(!told.contains("denied"), "{told}");
 }
