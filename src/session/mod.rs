@@ -280,8 +280,7 @@ impl Conversation {
             Command::SetMode { mode } => self.set_mode(mode).await,
             Command::Decide { run, call, answer } => self.decide(&run, &call, answer).await,
             Command::Diff { task } => self.show_diff(task).await,
-            Command::Shell { .. } | Command::Trust { .. } => {}
-            Command::Quit => {}
+            Command::Shell { .. } | Command::Trust { .. } | Command::Quit => {}
         }
     }
 
