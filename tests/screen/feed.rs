@@ -7,8 +7,8 @@ use offshoot::domain::approval::{Decider, Decision};
 use offshoot::domain::budget::{Preset, Remaining};
 use offshoot::domain::context_store::{SnippetCard, SnippetKind};
 use offshoot::domain::event::{
-    Change, ChangedPath, ContractView, Event, Fact, Failure, Level, MessageFact, Origin, Receipt, RunFinished, Share,
-    Timestamp,
+    Change, ChangedPath, ContractView, Event, Fact, Failure, Level, MessageFact, Origin, Receipt,
+    RunFinished, Share, Timestamp,
 };
 use offshoot::domain::hash::Sha;
 use offshoot::domain::ids::{CallId, RunId, SessionId, TaskId};
