@@ -147,7 +147,7 @@ async fn what_is_refused_never_starts() {
         (json!({ "context_keys": ["missing"] }), Code::ContextNotFound, "context_keys"),
         (json!({ "allowed_tools": ["write_file"] }), Code::ToolEscalation, "allowed_tools"),
         (json!({ "allowed_paths": ["../up"] }), Code::PathEscalation, "allowed_paths"),
-        (json!({ "role": "worker" }), Code::InvalidTask, "role"),
+        (json!({ "role": "wizard" }), Code::InvalidTask, "role"),
         (json!({ "task": "  " }), Code::InvalidTask, "task"),
     ];
     for (more, code, field) in cases {
@@ -170,7 +170,7 @@ async fn what_is_refused_never_starts() {
 
 #[tokio::test(start_paused = true)]
 async fn an_unknown_role_is_refused_with_the_roles_there_are() {
-    let script = one_child(alpha(json!({ "role": "worker" })), json!([]));
+    let script = one_child(alpha(json!({ "role": "wizard" })), json!([]));
     let text = Stage::new(&script).play("go").await.result("c1");
     assert!(text.contains("researcher") && text.contains("planner"), "{text}");
 }

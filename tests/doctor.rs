@@ -197,13 +197,15 @@ fn settings_that_cannot_be_read_are_a_finding() {
 fn the_table_of_roles_has_every_column_for_every_role() {
     let ended = doctor(&Ground::project(), &[], &["--roles", "--budget", "tight"]);
     assert_eq!(ended.code, Some(0));
-    for role in ["researcher (default)", "planner"] {
+    for role in ["researcher (default)", "planner", "tester", "reviewer", "worker"] {
         assert!(ended.out.contains(&format!("\n{role}: ")), "{}", ended.out);
     }
     for column in ["input", "permissions", "tools", "budget", "output", "cancel", "failure"] {
-        assert_eq!(ended.out.matches(&format!("\n  {column} ")).count(), 2, "{column}");
+        assert_eq!(ended.out.matches(&format!("\n  {column} ")).count(), 5, "{column}");
     }
     assert!(ended.out.contains("6 turns") && ended.out.contains("steps (required)"));
+    assert!(ended.out.contains("8 turns") && ended.out.contains("findings (required)"));
+    assert!(ended.out.contains("permissions  read, write, test, execute"), "{}", ended.out);
 }
 
 #[test]

@@ -94,14 +94,21 @@ fn budgets() -> String {
         let cells = Preset::ALL.map(cell);
         writeln!(table, "| {name} | {} |", cells.join(" | ")).unwrap();
     };
-    for (who, budget) in
-        [("parent", Preset::parent as fn(Preset) -> Budget), ("child", Preset::child)]
-    {
-        for dimension in Dimension::ALL {
-            row(&format!("{who}: {}", words(dimension)), &|preset| {
-                amount(dimension, budget(preset))
-            });
-        }
+    for dimension in Dimension::ALL {
+        row(&format!("parent: {}", words(dimension)), &|preset| amount(dimension, preset.parent()));
+    }
+    for dimension in Dimension::ALL {
+        row(&format!("child: {}", words(dimension)), &|preset| {
+            let reader = amount(dimension, preset.child());
+            let others = [("tester", preset.tester()), ("worker", preset.worker())];
+            let others = others.map(|(name, budget)| (name, amount(dimension, budget)));
+            let others: Vec<String> = others
+                .into_iter()
+                .filter(|(_, amount)| *amount != reader)
+                .map(|(name, amount)| format!("{name} {amount}"))
+                .collect();
+            if others.is_empty() { reader } else { format!("{reader} ({})", others.join(", ")) }
+        });
     }
     row("all children: turns", &|preset| preset.totals().turns.to_string());
     row("all children: started", &|preset| preset.totals().delegations.to_string());

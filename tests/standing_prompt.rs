@@ -42,6 +42,8 @@ async fn delegate_to(role: &str) -> Played {
         "evidence": [{ "path": "sums.py", "line": 1, "reason": "adds" }],
         "warnings": [],
         "steps": ["read it"],
+        "commands": [],
+        "findings": [],
     });
     let read = json!({ "id": "k1", "name": "read_file", "arguments": { "path": "sums.py" } });
     let children = json!([{ "match": "", "turns": [
@@ -54,7 +56,7 @@ async fn delegate_to(role: &str) -> Played {
 
 #[tokio::test(start_paused = true)]
 async fn the_standing_prompts_are_small_for_every_role() {
-    for role in ["researcher", "planner"] {
+    for role in ["researcher", "planner", "tester", "reviewer", "worker"] {
         let played = delegate_to(role).await;
         let (parent, child) = (played.parent_requests(), played.child_requests());
         assert_eq!((parent.len(), child.len()), (2, 2));

@@ -83,6 +83,49 @@ impl Deed {
     }
 }
 
+/// What `--approve` lets through where nobody can be asked.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize,
+)]
+#[serde(rename_all = "lowercase")]
+pub enum ApprovePolicy {
+    /// Nothing that would have been asked about.
+    #[default]
+    Never,
+    /// Changes of files, no commands.
+    Edits,
+    /// Everything, as long as commands are fenced; less than fenced, changes of files only.
+    All,
+}
+
+impl ApprovePolicy {
+    /// All of them, the strictest first.
+    pub const ALL: [Self; 3] = [Self::Never, Self::Edits, Self::All];
+
+    /// The word on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Never => "never",
+            Self::Edits => "edits",
+            Self::All => "all",
+        }
+    }
+
+    /// Reads that word.
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|policy| policy.name() == name)
+    }
+}
+
+/// Who answers where something is to be asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Asker {
+    /// A person at the screen; asking waits for them as long as it takes.
+    Person,
+    /// Nobody: what would be asked is decided by this at once.
+    Nobody(ApprovePolicy),
+}
+
 /// What a person answers to "may it?".
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Answer {

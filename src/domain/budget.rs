@@ -183,6 +183,22 @@ impl Preset {
         }
     }
 
+    /// What a child that runs tests gets: a reading child's limits, and time for the tests.
+    pub fn tester(self) -> Budget {
+        let mut budget = self.child();
+        budget[Dimension::Duration] = self.worker()[Dimension::Duration];
+        budget
+    }
+
+    /// What a child that changes things gets.
+    pub fn worker(self) -> Budget {
+        match self {
+            Self::Tight => budget(8, 300, 20, 200_000, 16_000, 100_000),
+            Self::Normal => budget(30, 900, 60, 1_000_000, 64_000, 500_000),
+            Self::Generous => budget(100, 3_600, 200, 4_000_000, 200_000, 2_500_000),
+        }
+    }
+
     /// What all descendants of one parent run get together.
     pub fn totals(self) -> Totals {
         match self {

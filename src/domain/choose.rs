@@ -167,6 +167,11 @@ pub(super) fn choose_paths(
                 }
                 continue;
             }
+            Ok(wanted)
+                if wanted.is_absolute() && !grant.paths.iter().any(PathScope::is_absolute) =>
+            {
+                "is absolute, scopes are relative to the workspace".to_owned()
+            }
             Ok(_) => "is outside the parent's paths".to_owned(),
             Err(error) => error.reason().to_owned(),
         };

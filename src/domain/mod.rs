@@ -6,13 +6,16 @@
 //!
 //! Reading order: [`ids`], [`message`], [`history`], [`usage`], [`budget`], [`ledger`],
 //! [`spending`], [`context_store`], [`role`], [`scope`], [`violation`], [`request`], [`grant`],
-//! [`approval`], [`fence`], [`contract`] (made by [`narrow`], with [`fingerprint`], [`secrecy`] and [`allot`]), [`report`],
-//! [`stamp`], [`event`], [`mod@line`], [`command`], [`exit`].
+//! [`approval`], [`fence`], [`shell_words`], [`rules`], [`allowance`], [`permit`], [`contract`]
+//! (made by [`narrow`], with [`fingerprint`], [`secrecy`] and [`allot`]), [`report`], [`stamp`],
+//! [`event`], [`mod@line`], [`command`], [`exit`].
 
 pub mod allot;
+pub mod allowance;
 pub mod approval;
 pub mod budget;
 mod cap;
+pub mod changes;
 pub mod choose;
 pub mod command;
 pub mod compaction;
@@ -28,13 +31,17 @@ pub mod history;
 pub mod ids;
 pub mod ledger;
 pub mod line;
+mod matching;
 pub mod message;
 pub mod narrow;
+pub mod permit;
 pub mod report;
 pub mod request;
 pub mod role;
+pub mod rules;
 pub mod scope;
 pub mod secrecy;
+pub mod shell_words;
 pub mod spending;
 pub mod stamp;
 pub mod usage;

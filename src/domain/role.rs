@@ -106,23 +106,11 @@ impl RoleTable {
     pub fn built_in(preset: Preset) -> Self {
         Self {
             roles: vec![
-                reader(
-                    "researcher",
-                    "finds things out by listing, searching and reading files",
-                    include_str!("../../assets/roles/researcher.md"),
-                    preset,
-                    Vec::new(),
-                ),
-                reader(
-                    "planner",
-                    "reads, then writes an ordered plan with its risks",
-                    include_str!("../../assets/roles/planner.md"),
-                    preset,
-                    vec![
-                        field("steps", "the ordered steps, each a sentence", true),
-                        field("risks", "what could go wrong, each a sentence", false),
-                    ],
-                ),
+                researcher(preset),
+                planner(preset),
+                tester(preset),
+                reviewer(preset),
+                worker(preset),
             ],
         }
     }
@@ -144,24 +132,97 @@ impl RoleTable {
     }
 }
 
-fn reader(
-    name: &str,
-    description: &str,
-    prompt: &str,
-    preset: Preset,
-    report_fields: Vec<ReportField>,
-) -> Role {
+/// The tools of every role that is here for looking.
+const LOOKING: [&str; 3] = ["list_files", "read_file", "search"];
+
+fn researcher(preset: Preset) -> Role {
     Role {
-        name: name.to_owned(),
-        description: description.to_owned(),
+        name: RoleTable::DEFAULT.to_owned(),
+        description: "finds things out by listing, searching and reading files".to_owned(),
+        ..reader(preset, include_str!("../../assets/roles/researcher.md"))
+    }
+}
+
+fn planner(preset: Preset) -> Role {
+    Role {
+        name: "planner".to_owned(),
+        description: "reads, then writes an ordered plan with its risks".to_owned(),
+        report_fields: vec![
+            field("steps", "the ordered steps, each a sentence", true),
+            field("risks", "what could go wrong, each a sentence", false),
+        ],
+        ..reader(preset, include_str!("../../assets/roles/planner.md"))
+    }
+}
+
+fn tester(preset: Preset) -> Role {
+    let base = reader(preset, include_str!("../../assets/roles/tester.md"));
+    Role {
+        name: "tester".to_owned(),
+        description: "runs the project's tests and says what fails and why; changes nothing"
+            .to_owned(),
+        permissions: BTreeSet::from([Permission::Read, Permission::Test]),
+        tools: with(&base.tools, &["run_tests"]),
+        budget: preset.tester(),
+        report_fields: vec![
+            field("commands", "each command that ran, with its exit code", true),
+            field("failures", "each failing test, with its reason", false),
+        ],
+        ..base
+    }
+}
+
+fn reviewer(preset: Preset) -> Role {
+    let base = reader(preset, include_str!("../../assets/roles/reviewer.md"));
+    Role {
+        name: "reviewer".to_owned(),
+        description: "judges code or a change by reading it and its diff".to_owned(),
+        tools: with(&base.tools, &["git_diff"]),
+        report_fields: vec![field(
+            "findings",
+            "path:line, severity (high, medium, low) and what is wrong; an empty list if nothing",
+            true,
+        )],
+        ..base
+    }
+}
+
+fn worker(preset: Preset) -> Role {
+    let base = reader(preset, include_str!("../../assets/roles/worker.md"));
+    Role {
+        name: "worker".to_owned(),
+        description: "changes files, runs commands and tests to get one piece of work done"
+            .to_owned(),
+        permissions: BTreeSet::from([
+            Permission::Read,
+            Permission::Write,
+            Permission::Test,
+            Permission::Execute,
+        ]),
+        tools: with(&base.tools, &["git_diff", "write_file", "edit_file", "bash", "run_tests"]),
+        budget: preset.worker(),
+        report_fields: vec![field("tests", "each test run, with how it ended", false)],
+        ..base
+    }
+}
+
+/// A role that looks and does nothing else; its name and description are the caller's.
+fn reader(preset: Preset, prompt: &str) -> Role {
+    Role {
+        name: String::new(),
+        description: String::new(),
         prompt: prompt.trim().to_owned(),
         permissions: BTreeSet::from([Permission::Read]),
-        tools: ["list_files", "read_file", "search"].map(str::to_owned).to_vec(),
+        tools: LOOKING.map(str::to_owned).to_vec(),
         budget: preset.child(),
         output_per_request: OUTPUT_PER_REQUEST,
         models: Vec::new(),
-        report_fields,
+        report_fields: Vec::new(),
     }
+}
+
+fn with(tools: &[String], more: &[&str]) -> Vec<String> {
+    tools.iter().cloned().chain(more.iter().map(|&tool| tool.to_owned())).collect()
 }
 
 fn field(name: &str, holds: &str, required: bool) -> ReportField {

@@ -1,4 +1,5 @@
-//! Path scopes: which part of the workspace a run may touch, compared by path components.
+//! Path scopes: which part of the workspace, or of a folder that was added to it, a run may touch,
+//! compared by path components.
 
 use std::fmt;
 
@@ -10,7 +11,7 @@ pub enum ScopeError {
     /// Blank.
     #[error("a path scope may not be blank; the whole workspace is written `.`")]
     Blank,
-    /// Not relative.
+    /// Absolute, and nothing that could lie in an added folder.
     #[error("a path scope is relative to the workspace, `{0}` is absolute")]
     Absolute(String),
     /// Upwards.
@@ -45,20 +46,23 @@ pub fn in_words(scopes: &[PathScope]) -> String {
     scopes.iter().map(PathScope::to_string).collect::<Vec<_>>().join(", ")
 }
 
-/// A subtree of the workspace, or one file: `src` and `src/**` are the same scope, `.` is all.
+/// A subtree of the workspace, or one file: `src` and `src/**` are the same scope, `.` is all of the
+/// workspace. An absolute one, `/abs/dir`, lies in a folder that was added to the workspace; whether
+/// that is so is known to whoever holds the scope.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct PathScope {
+    absolute: bool,
     components: Vec<String>,
 }
 
 impl PathScope {
     /// The whole workspace.
     pub fn all() -> Self {
-        Self { components: Vec::new() }
+        Self { absolute: false, components: Vec::new() }
     }
 
-    /// Reads `src`, `src/**`, `a/b.txt`, `.` or `**`.
+    /// Reads `src`, `src/**`, `a/b.txt`, `.`, `**`, or `/abs/dir`.
     pub fn parse(text: &str) -> Result<Self, ScopeError> {
         if text.trim().is_empty() {
             return Err(ScopeError::Blank);
@@ -66,7 +70,8 @@ impl PathScope {
         if text.chars().any(char::is_control) {
             return Err(ScopeError::Control);
         }
-        if text.starts_with(['/', '\\']) {
+        let absolute = text.starts_with('/');
+        if text.starts_with('\\') {
             return Err(ScopeError::Absolute(text.to_owned()));
         }
         let tree = text.strip_suffix("**").filter(|rest| rest.is_empty() || rest.ends_with('/'));
@@ -81,17 +86,27 @@ impl PathScope {
                 part => components.push(part.to_owned()),
             }
         }
-        Ok(Self { components })
+        if absolute && components.is_empty() {
+            // The whole file system is never added.
+            return Err(ScopeError::Absolute(text.to_owned()));
+        }
+        Ok(Self { absolute, components })
     }
 
-    /// The names from the workspace's root down; empty for the whole workspace.
+    /// True if it lies in an added folder and not in the workspace.
+    pub fn is_absolute(&self) -> bool {
+        self.absolute
+    }
+
+    /// The names from the workspace's root down, or from `/` if it is absolute; empty for the whole
+    /// workspace.
     pub fn components(&self) -> &[String] {
         &self.components
     }
 
     /// True if everything in `other` is also in this scope.
     pub fn contains(&self, other: &Self) -> bool {
-        other.components.starts_with(&self.components)
+        other.absolute == self.absolute && other.components.starts_with(&self.components)
     }
 }
 
@@ -100,7 +115,8 @@ impl fmt::Display for PathScope {
         if self.components.is_empty() {
             return f.write_str(".");
         }
-        f.write_str(&self.components.join("/"))
+        let root = if self.absolute { "/" } else { "" };
+        write!(f, "{root}{}", self.components.join("/"))
     }
 }
 

@@ -3,11 +3,13 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::domain::approval::Mode;
+use crate::domain::approval::{Asker, Mode};
 use crate::domain::budget::{Budget, Preset, Totals};
 use crate::domain::event::Level;
+use crate::domain::fence::Fence;
 use crate::domain::ids::SessionId;
 use crate::domain::role::{Permission, Role};
+use crate::domain::rules::Rules;
 use crate::domain::scope::PathScope;
 use crate::domain::usage::MicroUsd;
 use crate::journal::jsonl::Journal;
@@ -106,6 +108,14 @@ pub struct Config {
     pub paths: Vec<PathScope>,
     /// What it may do without asking.
     pub mode: Mode,
+    /// What is allowed, asked about and denied by name, in every mode.
+    pub rules: Rules,
+    /// Who is asked.
+    pub asker: Asker,
+    /// The user's own command for the tests; one that was only detected is asked about.
+    pub test_command: Option<String>,
+    /// How commands are fenced, where that is known already; else it is found out by trying.
+    pub fence: Option<Fence>,
     /// How commands are run.
     pub sandbox: SandboxSettings,
     /// How deep runs may go.

@@ -98,9 +98,6 @@ const PLANNED: [&str; 20] = [
     "/retry",
 ];
 
-/// Roles that are planned and do not exist yet: as the first word they are no part of the task.
-const PLANNED_ROLES: [&str; 3] = ["worker", "tester", "reviewer"];
-
 /// Reads a line. `None` if it is a message: it does not start with `/` and a word of letters.
 pub fn read(text: &str, lang: Lang) -> Option<Result<Slash, Refused>> {
     let trimmed = text.trim();
@@ -176,14 +173,9 @@ fn delegate(rest: &str, lang: Lang) -> Result<Slash, Refused> {
     {
         return Ok(Slash::Delegate { role: Some(first.to_owned()), text: text.trim().to_owned() });
     }
-    let first = rest.split_whitespace().next().unwrap_or_default();
-    if PLANNED_ROLES.contains(&first) && roles.get(first).is_none() {
-        let names: Vec<&str> = roles.iter().map(|role| role.name.as_str()).collect();
-        let (no_role, there_are) = (
-            lang.pick("is no role yet; there are", "还不是角色；现有"),
-            names.join(lang.pick(", ", "、")),
-        );
-        return Err(Refused(format!("`{first}` {no_role} {there_are}")));
+    if roles.get(rest).is_some() {
+        let usage = lang.pick("say what it is to do", "请写明要做什么");
+        return Err(Refused(format!("/delegate {rest}: {usage}")));
     }
     Ok(Slash::Delegate { role: None, text: rest.to_owned() })
 }
@@ -232,6 +224,10 @@ mod tests {
                 "/delegate planner split it\nnow",
                 Slash::Delegate { role: Some("planner".into()), text: "split it\nnow".into() },
             ),
+            (
+                "/delegate worker mend it",
+                Slash::Delegate { role: Some("worker".into()), text: "mend it".into() },
+            ),
             ("/delegate find planner", Slash::Delegate { role: None, text: "find planner".into() }),
         ];
         for (line, meaning) in table {
@@ -250,7 +246,6 @@ mod tests {
             "/permissions all",
             "/diff x",
             "/delegate",
-            "/delegate worker find X",
             "/delegate tester",
         ] {
             assert!(matches!(read(line, Lang::En), Some(Err(_))), "{line}");
@@ -259,7 +254,7 @@ mod tests {
             Some(Err(Refused(words))) => words,
             other => panic!("{other:?}"),
         };
-        assert!(refused("/delegate worker x").contains("researcher"));
+        assert!(refused("/delegate worker").starts_with("/delegate worker: "));
         assert!(refused("/theme dark").starts_with("/theme"));
         for line in ["hello", "/etc/hosts is what?", "/", "a /help"] {
             assert_eq!(read(line, Lang::En), None, "{line}");

@@ -49,6 +49,7 @@ impl Workspace {
                 | JailError::NotAFolder(_)
                 | JailError::Denied(_)
                 | JailError::NameTooLong(_)
+                | JailError::Gone(_)
                 | JailError::Io { .. },
             ) => Existence::Missing,
         }

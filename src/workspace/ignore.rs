@@ -39,12 +39,11 @@ impl Rules {
     /// The rules that the folders above `folder` make. If they hide the folder itself, somebody
     /// asked for it by name: then none hold.
     pub fn above(workspace: &Workspace, folder: &str) -> Self {
-        let Ok(mut dir) = workspace.root().try_clone() else {
-            return Self::default();
-        };
-        let mut rules = Self::default().with(&dir, ".", &[".git/info/exclude"]);
-        let mut path = ".".to_owned();
-        for name in components(folder) {
+        let Some(root) = workspace.root_of(folder) else { return Self::default() };
+        let Ok(mut dir) = root.dir().try_clone() else { return Self::default() };
+        let mut path = root.base();
+        let mut rules = Self::default().with(&dir, &path, &[".git/info/exclude"]);
+        for name in components(folder).skip(root.depth()) {
             rules = rules.enter(&dir, &path);
             path = join(&path, name);
             if rules.hide(&path, true) {
@@ -62,6 +61,13 @@ impl Rules {
     #[must_use]
     pub fn enter(&self, dir: &Dir, folder: &str) -> Self {
         self.with(dir, folder, &[".gitignore", ".ignore"])
+    }
+
+    /// The same, but only by what git reads: an `.ignore` file hides things from a search, not from
+    /// whoever asks what changed.
+    #[must_use]
+    pub fn enter_as_git(&self, dir: &Dir, folder: &str) -> Self {
+        self.with(dir, folder, &[".gitignore"])
     }
 
     /// True if an entry of the folder is to be left out.

@@ -8,7 +8,7 @@
 //! socket or a device is named, never read.
 
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use cap_fs_ext::{DirExt as _, FollowSymlinks, OpenOptionsFollowExt as _, OpenOptionsSyncExt as _};
 use cap_std::fs::{Dir, OpenOptions, OpenOptionsExt as _};
@@ -19,7 +19,8 @@ use crate::domain::scope::PathScope;
 
 use super::Workspace;
 use super::entry::Kind;
-use super::path::{PathError, printable};
+use super::path::{PathError, components, join, printable};
+use super::root::Root;
 use super::scope::{self, Reach};
 
 /// Why a path was not opened. No text of it depends on anything outside of the run's scopes.
@@ -57,6 +58,12 @@ pub enum JailError {
     /// Too long a name for the file system.
     #[error("`{0}` has a name that is too long for the file system")]
     NameTooLong(String),
+    /// The folder that was opened is not where it was.
+    #[error(
+        "the folder {0} is not there any more: it was deleted, renamed or replaced after it was \
+         opened; nothing in it is read or written until it is back"
+    )]
+    Gone(String),
     /// Anything else.
     #[error("cannot open `{path}`: {detail}")]
     Io {
@@ -96,43 +103,135 @@ impl Workspace {
         cell.examine().map_err(|error| explain(&error, path))
     }
 
-    fn cell(&self, scopes: &[PathScope], path: &str) -> Result<Cell, JailError> {
-        let Reach::Inside(scope) = scope::reach(scopes, path) else {
-            return Err(JailError::OutOfScope {
-                path: printable(path),
-                scopes: scope::in_words(scopes),
-            });
-        };
-        let names: Vec<&str> = super::path::components(path).collect();
-        let depth = scope.components().len();
-        let at_scope_itself = names.len() == depth && depth > 0;
-        let jail_depth = if at_scope_itself { depth - 1 } else { depth };
-        let mut jail = self.root.try_clone().map_err(|error| explain(&error, path))?;
-        for (index, name) in names.iter().take(jail_depth).enumerate() {
-            jail = descend(&jail, name)
-                .map_err(|error| explain(&error, &scope::prefix(scope, index + 1)))?;
+    /// The path of a file or folder that a normalised path leads to, links followed: the same file
+    /// has one such path. The path itself if it leads nowhere.
+    pub fn real_path(&self, scopes: &[PathScope], path: &str) -> String {
+        let real = self.cell(scopes, path).ok().and_then(|cell| cell.real());
+        real.unwrap_or_else(|| path.to_owned())
+    }
+
+    /// The absolute paths of what lies behind these scopes, for whoever fences a command: each
+    /// exists, and no link leads to it. A scope that is missing, is or goes through a link, or is
+    /// neither a file nor a folder, gives nothing.
+    pub fn ground(&self, scopes: &[PathScope]) -> Vec<PathBuf> {
+        let mut ground: Vec<PathBuf> = Vec::new();
+        let mut widest: Vec<&PathScope> = scopes.iter().collect();
+        widest.sort_by_key(|scope| scope.components().len());
+        for scope in widest {
+            if let Some(place) = self.place_of(scope)
+                && !ground.iter().any(|held| place.starts_with(held))
+            {
+                ground.push(place);
+            }
         }
-        let rest = names.get(jail_depth..).unwrap_or_default().join("/");
-        let rest = if rest.is_empty() { ".".to_owned() } else { rest };
-        Ok(Cell { jail, rest, follow: !at_scope_itself })
+        ground
+    }
+
+    fn place_of(&self, scope: &PathScope) -> Option<PathBuf> {
+        let path = scope.to_string();
+        let root = self.root_of(&path)?;
+        let cell = self.cell(std::slice::from_ref(scope), &path).ok()?;
+        match cell.examine().ok()?.0 {
+            Kind::File | Kind::Folder => {
+                let names = components(&path).skip(root.depth());
+                Some(names.fold(root.path().to_owned(), |place, name| place.join(name)))
+            }
+            Kind::Link | Kind::Fifo | Kind::Socket | Kind::Device | Kind::Unknown => None,
+        }
+    }
+
+    /// The jail of a path that is there.
+    fn cell(&self, scopes: &[PathScope], path: &str) -> Result<Cell, JailError> {
+        let cell = self.cell_to_be(scopes, path)?;
+        match cell.missing.first() {
+            Some(first) => Err(JailError::Missing(printable(&join(&cell.base, first)))),
+            None => Ok(cell),
+        }
+    }
+
+    /// The jail of a path; folders on the way to its scope may be missing.
+    pub(super) fn cell_to_be(&self, scopes: &[PathScope], path: &str) -> Result<Cell, JailError> {
+        let out_of_scope =
+            || JailError::OutOfScope { path: printable(path), scopes: scope::in_words(scopes) };
+        let Reach::Inside(scope) = scope::reach(scopes, path) else { return Err(out_of_scope()) };
+        let root = self.root_of(path).ok_or_else(out_of_scope)?;
+        if !root.is_in_place() {
+            return Err(JailError::Gone(printable(&root.path().to_string_lossy())));
+        }
+        Cell::at(root, scope, path)
     }
 
     /// The handle of the root, for readings that the host makes for itself.
-    pub(super) fn root(&self) -> &Dir {
-        &self.root
+    pub fn root(&self) -> &Dir {
+        self.root.dir()
+    }
+
+    /// The handles of the workspace and of each added folder, with what normalised paths in them
+    /// begin with: `.` for the workspace.
+    pub fn roots(&self) -> Vec<(String, &Dir)> {
+        std::iter::once(&self.root)
+            .chain(&self.added)
+            .map(|root| (root.base(), root.dir()))
+            .collect()
     }
 }
 
 /// A folder and a path that is resolved beneath it.
-struct Cell {
-    jail: Dir,
-    rest: String,
+pub(super) struct Cell {
+    /// The folder.
+    pub(super) jail: Dir,
+    /// Its path.
+    pub(super) base: String,
+    /// Folders between it and `rest` that do not exist; none for whatever can be read.
+    pub(super) missing: Vec<String>,
+    /// The path beneath it; `.` for the folder itself.
+    pub(super) rest: String,
     /// False where the path is the scope itself: a scope that is a link would hand out what the
     /// link leads to.
-    follow: bool,
+    pub(super) follow: bool,
 }
 
 impl Cell {
+    fn at(root: &Root, scope: &PathScope, path: &str) -> Result<Self, JailError> {
+        let names: Vec<&str> = components(path).skip(root.depth()).collect();
+        // A scope never is wider than its root; should one be, the root is its bound.
+        let depth = scope.components().len().saturating_sub(root.depth());
+        let at_scope_itself = names.len() == depth && depth > 0;
+        let jail_depth = if at_scope_itself { depth - 1 } else { depth };
+        let mut jail = root.dir().try_clone().map_err(|error| explain(&error, path))?;
+        let mut base = root.base();
+        let mut missing = Vec::new();
+        for name in names.iter().take(jail_depth) {
+            if !missing.is_empty() {
+                missing.push((*name).to_owned());
+                continue;
+            }
+            match descend(&jail, name) {
+                Ok(below) => {
+                    jail = below;
+                    base = join(&base, name);
+                }
+                Err(error) => match explain(&error, &join(&base, name)) {
+                    JailError::Missing(_) => missing.push((*name).to_owned()),
+                    refused => return Err(refused),
+                },
+            }
+        }
+        let rest = names.get(jail_depth..).unwrap_or_default().join("/");
+        let rest = if rest.is_empty() { ".".to_owned() } else { rest };
+        Ok(Self { jail, base, missing, rest, follow: !at_scope_itself })
+    }
+
+    /// The path of what is there, links followed.
+    fn real(&self) -> Option<String> {
+        let below = if self.rest == "." || !self.follow {
+            self.rest.clone()
+        } else {
+            self.jail.canonicalize(&self.rest).ok()?.to_str()?.to_owned()
+        };
+        Some(join(&self.base, &below))
+    }
+
     fn examine(&self) -> io::Result<(Kind, u64)> {
         let metadata = if self.follow {
             self.jail.metadata(&self.rest)?

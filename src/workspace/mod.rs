@@ -1,7 +1,9 @@
-//! The ground: one folder that no path leads out of. It knows folders, files and the part of them
-//! that a run may touch; it knows nothing of tools, models or screens.
+//! The ground: one folder that no path leads out of, and the folders that a person added to it. It
+//! knows folders, files and the part of them that a run may touch; it knows nothing of tools, models
+//! or screens.
 //!
-//! Everything is reached through directory handles (cap-std): the folder is opened once, and each
+//! A path in the workspace is written from its root: `src/a.rs`. A path in an added folder is written
+//! whole: `/srv/data/a.csv`. Everything is reached through directory handles (cap-std): the folder is opened once, and each
 //! look-up is resolved beneath a handle by the kernel, so that no link, race or spelling of a path
 //! leads outside. A hard link is the file itself under another name: it is readable, because no
 //! program can tell the two names apart.
@@ -15,16 +17,20 @@ pub mod lines;
 pub mod path;
 pub mod scope;
 pub mod seen;
+pub mod shadow;
+pub mod snapshot;
+pub mod write;
 
 mod branch;
+mod root;
 
 use std::io;
 use std::path::{Path, PathBuf};
 
-use cap_std::ambient_authority;
-use cap_std::fs::Dir;
+use crate::domain::scope::PathScope;
 
 use self::path::PathError;
+use self::root::Root;
 
 /// Why a folder cannot be opened for work.
 #[derive(Debug, thiserror::Error)]
@@ -43,67 +49,99 @@ pub enum WorkspaceError {
         /// What the system said.
         cause: io::Error,
     },
+    /// An added folder whose path no scope can name.
+    #[error(
+        "the folder {} cannot be added: its path has characters that a path scope cannot hold \
+         (*, ?, [, {{, control characters, or bytes that are no UTF-8)",
+        .0.display()
+    )]
+    Unnameable(PathBuf),
 }
 
-/// A folder that is open for work. All its methods block on the file system: call them where
-/// blocking is allowed.
+/// A folder that is open for work, with those that were added to it. All its methods block on the
+/// file system: call them where blocking is allowed.
 #[derive(Debug)]
 pub struct Workspace {
-    root: Dir,
-    path: PathBuf,
-    /// The folder as it was named, made absolute without following links.
-    named: PathBuf,
+    root: Root,
+    /// Beside it: none lies in the workspace or in another of them.
+    added: Vec<Root>,
     home: Option<PathBuf>,
 }
 
 impl Workspace {
-    /// Opens a folder, once and for all: later renames of it or of a folder above do not matter.
+    /// Opens a folder, once and for all. If it is renamed or deleted later, every look-up is an
+    /// error that says so.
     pub fn open(path: &Path) -> Result<Self, WorkspaceError> {
-        let real = path.canonicalize().map_err(|cause| refuse(path, cause))?;
-        if !real.is_dir() {
-            return Err(WorkspaceError::NotAFolder(path.to_owned()));
+        Self::open_with(path, &[])
+    }
+
+    /// Opens a folder and others to go with it. One that lies in the workspace, or in another added
+    /// folder, adds nothing.
+    pub fn open_with(path: &Path, extra: &[PathBuf]) -> Result<Self, WorkspaceError> {
+        let root = Root::open(path)?;
+        let mut found: Vec<Root> =
+            extra.iter().map(|path| Root::open_added(path)).collect::<Result<_, _>>()?;
+        // The widest first, so that what lies in another comes after it.
+        found.sort_by_key(|added| added.path().components().count());
+        let mut added: Vec<Root> = Vec::new();
+        for one in found {
+            let held = |other: &Root| one.path().starts_with(other.path());
+            if !held(&root) && !added.iter().any(held) {
+                added.push(one);
+            }
         }
-        let root = Dir::open_ambient_dir(&real, ambient_authority())
-            .and_then(|root| root.entries().map(|_| root))
-            .map_err(|cause| refuse(path, cause))?;
-        let named = std::path::absolute(path).unwrap_or_else(|_| real.clone());
         let home = std::env::home_dir().filter(|home| home.is_absolute());
-        Ok(Self { root, path: real, named, home })
+        Ok(Self { root, added, home })
     }
 
     /// Its absolute path without links, for display and for processes that start in it.
     pub fn path(&self) -> &Path {
-        &self.path
+        self.root.path()
+    }
+
+    /// The whole of it as scopes: the workspace, then each added folder.
+    pub fn scopes(&self) -> Vec<PathScope> {
+        let added = self.added.iter().filter_map(Root::scope);
+        std::iter::once(PathScope::all()).chain(added).collect()
     }
 
     /// Its path for a person, with `~` for the home folder.
     pub fn display_name(&self) -> String {
-        let below_home = self.home.as_ref().and_then(|home| self.path.strip_prefix(home).ok());
+        let below_home = self.home.as_ref().and_then(|home| self.path().strip_prefix(home).ok());
         match below_home {
             Some(rest) if rest.as_os_str().is_empty() => "~".to_owned(),
             Some(rest) => format!("~/{}", rest.display()),
-            None => self.path.display().to_string(),
+            None => self.path().display().to_string(),
         }
     }
 
     /// The git branch that is checked out, or the first digits of a detached commit; `None` where
     /// there is no repository. Reads at most a few hundred bytes and runs nothing.
     pub fn branch(&self) -> Option<String> {
-        branch::of(&self.path)
+        branch::of(self.path())
     }
 
     /// A path as a tool argument names it, as a path from the root: components joined by `/`, `.`
-    /// for the root itself. Looks at the text only, never at the disk.
+    /// for the root itself; absolute for a path in an added folder. Looks at the text only, never at
+    /// the disk.
     pub fn normalise(&self, path: &str) -> Result<String, PathError> {
-        path::normalise(path, &[&self.path, &self.named])
+        let outside = match path::normalise(path, &self.root.names()) {
+            Err(outside @ PathError::Outside(_)) => outside,
+            inside => return inside,
+        };
+        let below = |added: &Root| {
+            let below = path::normalise(path, &added.names()).ok()?;
+            Some(path::join(&added.base(), &below))
+        };
+        self.added.iter().find_map(below).ok_or(outside)
     }
-}
 
-fn refuse(path: &Path, cause: io::Error) -> WorkspaceError {
-    match cause.kind() {
-        io::ErrorKind::NotFound => WorkspaceError::Missing(path.to_owned()),
-        io::ErrorKind::NotADirectory => WorkspaceError::NotAFolder(path.to_owned()),
-        _ => WorkspaceError::Unreadable { path: path.to_owned(), cause },
+    /// The open folder that a normalised path starts in.
+    fn root_of(&self, path: &str) -> Option<&Root> {
+        if path.starts_with('/') {
+            return self.added.iter().find(|added| added.holds(path));
+        }
+        Some(&self.root)
     }
 }
 

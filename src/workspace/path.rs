@@ -59,14 +59,19 @@ pub(super) fn normalise(text: &str, roots: &[&Path]) -> Result<String, PathError
     Ok(names.join("/"))
 }
 
-/// The names of a normalised path; none for `.`.
+/// The names of a normalised path, from its root or from `/`; none for `.`.
 pub fn components(path: &str) -> impl Iterator<Item = &str> {
     path.split('/').filter(|name| !name.is_empty() && *name != ".")
 }
 
-/// `folder/name`, or `name` in the root.
+/// `folder/name`, or `name` in the root; a name of `.` is the folder itself.
 pub fn join(folder: &str, name: &str) -> String {
-    if folder == "." { name.to_owned() } else { format!("{folder}/{name}") }
+    match (folder, name) {
+        (".", name) => name.to_owned(),
+        (folder, ".") => folder.to_owned(),
+        ("/", name) => format!("/{name}"),
+        (folder, name) => format!("{folder}/{name}"),
+    }
 }
 
 /// A name or path as it may stand in a line of text: control characters are escaped, so that a file

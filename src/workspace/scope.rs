@@ -3,7 +3,7 @@
 
 use crate::domain::scope::PathScope;
 
-use super::path::{components, join};
+use super::path::components;
 
 /// Where a path lies as seen from a run's scopes.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -16,18 +16,23 @@ pub enum Reach<'a> {
     Outside,
 }
 
-/// Places a normalised path.
+/// Places a normalised path. The workspace's root counts as above every added folder: whoever asks
+/// for everything means those, too.
 pub fn reach<'a>(scopes: &'a [PathScope], path: &str) -> Reach<'a> {
     let names: Vec<&str> = components(path).collect();
+    let absolute = path.starts_with('/');
     let holds = |scope: &&PathScope| {
         let parts = scope.components();
-        parts.len() <= names.len() && parts.iter().zip(&names).all(|(part, name)| part == name)
+        scope.is_absolute() == absolute
+            && parts.len() <= names.len()
+            && parts.iter().zip(&names).all(|(part, name)| part == name)
     };
     if let Some(scope) = scopes.iter().filter(holds).min_by_key(|scope| scope.components().len()) {
         return Reach::Inside(scope);
     }
     let below = |scope: &&PathScope| {
-        names.len() < scope.components().len()
+        (scope.is_absolute() == absolute || names.is_empty())
+            && names.len() < scope.components().len()
             && names.iter().zip(scope.components()).all(|(name, part)| name == part)
     };
     let mut above: Vec<&PathScope> = scopes.iter().filter(below).collect();
@@ -52,9 +57,4 @@ pub fn in_words(scopes: &[PathScope]) -> String {
         return "nothing".to_owned();
     }
     scopes.iter().map(|scope| format!("`{scope}`")).collect::<Vec<_>>().join(", ")
-}
-
-/// The path of the first `count` names of a scope.
-pub(super) fn prefix(scope: &PathScope, count: usize) -> String {
-    scope.components().iter().take(count).fold(".".to_owned(), |path, name| join(&path, name))
 }

@@ -50,15 +50,33 @@ fn a_folder_without_read_permission_is_unreadable() {
 }
 
 #[test]
-fn a_workspace_stays_the_folder_that_was_opened() {
+fn a_folder_that_was_renamed_deleted_or_replaced_is_an_error_and_works_once_it_is_back() {
     let (base, _) = opened();
     let (here, there) = (base.path().join("here"), base.path().join("there"));
     fs::create_dir(&here).unwrap();
     fs::write(here.join("a"), "").unwrap();
     let workspace = Workspace::open(&here).unwrap();
+    let all = [PathScope::all()];
+    let gone = |when: &str| {
+        let error = workspace.open_within(&all, "a").unwrap_err();
+        assert!(matches!(error, jail::JailError::Gone(_)), "{when}: {error}");
+        assert!(error.to_string().contains("deleted, renamed or replaced"), "{error}");
+        assert_eq!(workspace.exists(&all, "a"), existence::Existence::Missing, "{when}");
+        assert_eq!(workspace.ground(&all), Vec::<PathBuf>::new(), "{when}");
+    };
     fs::rename(&here, &there).unwrap();
-    let existence = workspace.exists(&[PathScope::all()], "a");
-    assert_eq!(existence, existence::Existence::File { lines: Some(0) });
+    gone("renamed");
+    fs::create_dir(&here).unwrap();
+    fs::write(here.join("a"), "other").unwrap();
+    gone("replaced");
+    fs::remove_dir_all(&here).unwrap();
+    symlink("/", &here).unwrap();
+    gone("replaced by a link");
+    fs::remove_file(&here).unwrap();
+    fs::rename(&there, &here).unwrap();
+    assert_eq!(workspace.exists(&all, "a"), existence::Existence::File { lines: Some(0) });
+    fs::remove_dir_all(&here).unwrap();
+    gone("deleted");
 }
 
 #[test]
@@ -173,4 +191,82 @@ fn a_path_is_inside_above_or_outside_of_scopes_by_components() {
     }
     assert_eq!(reach(&[PathScope::all()], "."), Reach::Inside(&PathScope::all()));
     assert_eq!(reach(&[], "."), Reach::Outside);
+}
+
+#[test]
+fn an_added_folder_is_reached_by_its_absolute_path_and_nothing_beside_it() {
+    let (base, _) = opened();
+    let base = base.path().canonicalize().unwrap();
+    for folder in ["ws/in", "data/deep", "data2"] {
+        fs::create_dir_all(base.join(folder)).unwrap();
+        fs::write(base.join(folder).join("a"), "1\n2").unwrap();
+    }
+    symlink("data", base.join("door")).unwrap();
+    let extra = ["data/deep", "door", "ws/in"].map(|name| base.join(name));
+    let workspace = Workspace::open_with(&base.join("ws"), &extra).unwrap();
+    let data = base.join("data").to_str().unwrap().to_owned();
+    let scopes = workspace.scopes();
+    assert_eq!(crate::domain::scope::in_words(&scopes), format!("., {data}"));
+    let path = |rest: &str| base.join(rest).to_str().unwrap().to_owned();
+    let table = [
+        (path("ws/in/a"), Ok("in/a".to_owned())),
+        (path("data"), Ok(data.clone())),
+        (path("data/deep//a"), Ok(format!("{data}/deep/a"))),
+        (path("door/deep/a"), Ok(format!("{data}/deep/a"))),
+        (path("data2/a"), Err(PathError::Outside(path("data2/a")))),
+        (path("data/../data2"), Err(PathError::Parent(path("data/../data2")))),
+        (path(""), Err(PathError::Outside(path("")))),
+    ];
+    for (given, right) in table {
+        assert_eq!(workspace.normalise(&given), right, "{given}");
+    }
+    let deep = format!("{data}/deep/a");
+    let two = existence::Existence::File { lines: Some(2) };
+    assert_eq!(workspace.exists(&scopes, &deep), two);
+    assert_eq!(workspace.exists(&[PathScope::all()], &deep), existence::Existence::OutOfScope);
+    let part = [PathScope::parse(&format!("{data}/deep")).unwrap()];
+    assert_eq!(workspace.exists(&part, &deep), two);
+    assert_eq!(workspace.exists(&part, "in/a"), existence::Existence::OutOfScope);
+    assert_eq!(reach(&part, "."), Reach::Above(vec![format!("{data}/deep")]));
+    assert_eq!(reach(&part, &data), Reach::Above(vec![format!("{data}/deep")]));
+    assert_eq!(reach(&scopes, "in"), Reach::Inside(&scopes[0]));
+    assert_eq!(workspace.real_path(&scopes, &path("door/deep/a")), path("door/deep/a"));
+    assert_eq!(workspace.real_path(&scopes, &deep), deep);
+}
+
+#[test]
+fn a_folder_that_no_scope_can_name_is_not_added() {
+    let (base, _) = opened();
+    let odd = base.path().join("a[b]");
+    fs::create_dir(&odd).unwrap();
+    fs::create_dir(base.path().join("ws")).unwrap();
+    let error = Workspace::open_with(&base.path().join("ws"), &[odd]).unwrap_err();
+    assert!(matches!(error, WorkspaceError::Unnameable(_)), "{error}");
+}
+
+#[test]
+fn the_ground_of_scopes_holds_real_places_only() {
+    let (base, _) = opened();
+    let base = base.path().canonicalize().unwrap();
+    for folder in ["ws/src/deep", "ws/docs", "data/part"] {
+        fs::create_dir_all(base.join(folder)).unwrap();
+    }
+    fs::write(base.join("ws/docs/a.md"), "").unwrap();
+    symlink("src", base.join("ws/link")).unwrap();
+    symlink("/etc", base.join("ws/out")).unwrap();
+    symlink("a.md", base.join("ws/docs/link.md")).unwrap();
+    let workspace = Workspace::open_with(&base.join("ws"), &[base.join("data")]).unwrap();
+    let ground = |texts: &[&str]| {
+        let scopes: Vec<_> = texts.iter().map(|text| PathScope::parse(text).unwrap()).collect();
+        let places = workspace.ground(&scopes);
+        let below = |place: PathBuf| place.strip_prefix(&base).unwrap().display().to_string();
+        places.into_iter().map(below).collect::<Vec<_>>().join(" ")
+    };
+    let part = base.join("data/part").to_str().unwrap().to_owned();
+    assert_eq!(ground(&["."]), "ws");
+    assert_eq!(ground(&[".", "src", &part]), "ws data/part");
+    assert_eq!(ground(&["src/deep", "src", "docs/a.md"]), "ws/src ws/docs/a.md");
+    assert_eq!(ground(&["link", "link/deep", "out", "out/passwd", "docs/link.md", "none"]), "");
+    assert_eq!(ground(&["/etc", "src"]), "ws/src");
+    assert_eq!(ground(&[]), "");
 }

@@ -16,14 +16,16 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use offshoot::domain::approval::Mode;
+use offshoot::domain::approval::{Asker, Mode};
 use offshoot::domain::budget::Preset;
 use offshoot::domain::command::Command;
 use offshoot::domain::event::{Event, Fact, RunFinished, Timestamp};
+use offshoot::domain::fence::{Fence, FenceLevel};
 use offshoot::domain::ids::SessionId;
 use offshoot::domain::message::{Message, ToolResult};
 use offshoot::domain::report::{Report, Status};
 use offshoot::domain::role::{Permission, Role};
+use offshoot::domain::rules::Rules;
 use offshoot::domain::scope::PathScope;
 use offshoot::journal::jsonl::Journal;
 use offshoot::provider::retry::Patience;
@@ -49,6 +51,10 @@ pub struct Stage {
     pub permissions: Vec<Permission>,
     pub paths: Vec<PathScope>,
     pub mode: Mode,
+    pub rules: Rules,
+    pub asker: Asker,
+    pub test_command: Option<String>,
+    pub fence: Option<Fence>,
     pub max_depth: u32,
     pub tools: Toolbox,
     pub roles: Vec<Role>,
@@ -75,6 +81,10 @@ impl Stage {
             permissions: vec![Permission::Read, Permission::Delegate],
             paths: vec![PathScope::all()],
             mode: Mode::FullAccess,
+            rules: Rules::default(),
+            asker: Asker::Person,
+            test_command: None,
+            fence: Some(fence(FenceLevel::Fenced)),
             max_depth: 1,
             tools: Toolbox::standard(),
             roles: Vec::new(),
@@ -124,6 +134,10 @@ impl Stage {
             permissions: self.permissions,
             paths: self.paths,
             mode: self.mode,
+            rules: self.rules,
+            asker: self.asker,
+            test_command: self.test_command,
+            fence: self.fence,
             sandbox: SandboxSettings::bare(env!("CARGO_BIN_EXE_offshoot")),
             max_depth: self.max_depth,
             patience: self.patience,
@@ -374,9 +388,20 @@ fn collect(folder: &Path, found: &mut Vec<(String, String)>) {
         if path.is_dir() {
             collect(&path, found);
         } else {
-            found.push((path.display().to_string(), std::fs::read_to_string(&path).unwrap()));
+            let bytes = std::fs::read(&path).unwrap();
+            let text = String::from_utf8_lossy(&bytes).into_owned();
+            found.push((path.display().to_string(), text));
         }
     }
+}
+
+/// A fence of this level, with what is missing if it is not whole.
+pub fn fence(level: FenceLevel) -> Fence {
+    let missing = match level {
+        FenceLevel::Fenced => Vec::new(),
+        FenceLevel::Partial | FenceLevel::Unfenced => vec!["files not fenced".to_owned()],
+    };
+    Fence { level, loopback: true, missing }
 }
 
 /// A script in which the parent makes `calls` and then answers `reply`.

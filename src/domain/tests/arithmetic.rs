@@ -111,8 +111,15 @@ fn what_remains_is_written_with_its_sign_and_null_where_nothing_is_measured() {
 fn the_presets_grow_and_a_child_fits_under_its_parent() {
     for preset in Preset::ALL {
         for dimension in Dimension::ALL {
-            let (child, parent) = (preset.child()[dimension], preset.parent()[dimension]);
-            assert!(child.finite() < parent.finite(), "{} {dimension}", preset.name());
+            let parent = preset.parent()[dimension].finite();
+            let reader = preset.child()[dimension].finite();
+            assert!(reader < parent, "{} {dimension}", preset.name());
+            for child in [preset.tester(), preset.worker()] {
+                let child = child[dimension].finite();
+                // A default that reaches its parent's is cut when a contract is made.
+                assert!(child <= parent, "{} {dimension}", preset.name());
+                assert!(child >= reader, "{} {dimension}", preset.name());
+            }
         }
     }
     for pair in Preset::ALL.windows(2) {

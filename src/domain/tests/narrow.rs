@@ -271,7 +271,7 @@ fn a_budget_alone_is_refused_at_the_start_and_not_in_the_batch() {
 fn an_unknown_role_names_the_roles_there_are() {
     let mut host = Host::new();
     host.roles = RoleTable::built_in(Preset::Normal);
-    let request = TaskRequest { role: Some("worker".into()), ..request() };
+    let request = TaskRequest { role: Some("wizard".into()), ..request() };
     let message = host.narrow(&request).unwrap_err().first().message.clone();
     assert!(message.contains("researcher") && message.contains("planner"), "{message}");
 }
@@ -409,6 +409,26 @@ fn a_model_of_the_role_may_be_chosen() {
     let request =
         TaskRequest { role: Some("worker".into()), model: Some("small".into()), ..request() };
     assert_eq!(host.narrow(&request).unwrap().model(), "small");
+}
+
+#[test]
+fn a_part_of_an_added_folder_is_given_and_nothing_beside_it() {
+    let mut host = Host::new();
+    host.paths = vec![PathScope::all(), PathScope::parse("/srv/data").unwrap()];
+    let asking =
+        |path: &str| TaskRequest { allowed_paths: Some(vec![path.to_owned()]), ..request() };
+    let contract = host.narrow(&asking("/srv/data/**")).unwrap();
+    assert_eq!(contract.paths_in_words(), "/srv/data");
+    let part = host.narrow(&asking("/srv/data/a/b")).unwrap();
+    assert_eq!(Contract::from_json(&part.to_json()).unwrap().paths_in_words(), "/srv/data/a/b");
+    for elsewhere in ["/srv", "/srv/database", "/etc/passwd", "/", "/srv/data/../x"] {
+        let refusal = host.narrow(&asking(elsewhere)).unwrap_err();
+        let violation = refusal.violations().next().unwrap();
+        assert_eq!(violation.code, Code::PathEscalation, "{elsewhere}");
+        assert_eq!(violation.field, "allowed_paths");
+        let ending = "it may ask for paths in: ., /srv/data";
+        assert!(violation.message.ends_with(ending), "{}", violation.message);
+    }
 }
 
 #[test]

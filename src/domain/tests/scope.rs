@@ -22,6 +22,8 @@ fn folders_trees_files_and_the_whole_are_understood() {
         ("目录/**", "目录"),
         ("a..b", "a..b"),
         (".github", ".github"),
+        ("/srv/data", "/srv/data"),
+        ("//srv/./data/**", "/srv/data"),
     ];
     for (text, shown) in rows {
         assert_eq!(PathScope::parse(text).unwrap().to_string(), shown, "{text}");
@@ -35,7 +37,10 @@ fn everything_else_is_a_clear_error() {
         ("", ScopeError::Blank),
         ("  ", ScopeError::Blank),
         ("/", ScopeError::Absolute(text("/"))),
-        ("/etc/passwd", ScopeError::Absolute(text("/etc/passwd"))),
+        ("//.//", ScopeError::Absolute(text("//.//"))),
+        ("/**", ScopeError::Absolute(text("/**"))),
+        ("/etc/../a", ScopeError::Parent(text("/etc/../a"))),
+        ("/etc/*", ScopeError::Pattern(text("/etc/*"))),
         ("\\\\host\\share", ScopeError::Absolute(text("\\\\host\\share"))),
         ("..", ScopeError::Parent(text(".."))),
         ("src/../..", ScopeError::Parent(text("src/../.."))),
@@ -65,6 +70,16 @@ fn a_name_that_begins_the_same_is_outside() {
     }
 }
 
+#[test]
+fn an_absolute_scope_and_one_of_the_workspace_never_hold_each_other() {
+    let scope = |text| PathScope::parse(text).unwrap();
+    assert!(scope("/srv").contains(&scope("/srv/data")));
+    assert!(!scope("/srv/data").contains(&scope("/srv")));
+    assert!(!scope("/srv/data").contains(&scope("/srv/database")));
+    assert!(!scope("srv").contains(&scope("/srv")) && !scope("/srv").contains(&scope("srv")));
+    assert!(!PathScope::all().contains(&scope("/srv")));
+}
+
 fn path() -> impl Strategy<Value = Vec<String>> {
     proptest::collection::vec("(a|b|ab|src|src2|\\.x|名)", 0..4)
 }
@@ -89,7 +104,7 @@ proptest! {
         if let Ok(scope) = PathScope::parse(&text) {
             prop_assert_eq!(PathScope::parse(&scope.to_string()), Ok(scope.clone()));
             prop_assert!(scope.components().iter().all(|part| part != ".." && !part.contains('/')));
-            prop_assert!(PathScope::all().contains(&scope));
+            prop_assert_eq!(PathScope::all().contains(&scope), !scope.is_absolute());
         }
     }
 }

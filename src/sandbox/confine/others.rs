@@ -1,0 +1,38 @@
+//! Whom a command must not send signals to where the kernel cannot tell its own processes from others:
+//! offshoot and the helper, by every number that means them. It protects nobody else.
+
+use std::collections::BTreeSet;
+use std::fs;
+
+use rustix::process::{Pid, getpgid, getpid};
+
+/// Numbers that a signal can be addressed to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Others {
+    /// Processes and their threads as they are now: a signal to a thread's number reaches its process.
+    pub(super) ids: BTreeSet<i32>,
+    /// Their process groups.
+    pub(super) groups: BTreeSet<i32>,
+}
+
+impl Others {
+    /// The calling process and these.
+    pub(super) fn of(protected: &[i32]) -> Self {
+        let processes: BTreeSet<i32> =
+            protected.iter().copied().chain([Pid::as_raw(Some(getpid()))]).collect();
+        let groups = processes
+            .iter()
+            .filter_map(|process| getpgid(Pid::from_raw(*process)).ok())
+            .map(|group| Pid::as_raw(Some(group)))
+            .collect();
+        let ids = processes.iter().flat_map(|process| threads(*process)).collect();
+        Self { ids, groups }
+    }
+}
+
+/// The process and its threads.
+fn threads(process: i32) -> Vec<i32> {
+    let tasks = fs::read_dir(format!("/proc/{process}/task"));
+    let listed = tasks.into_iter().flatten().filter_map(Result::ok);
+    listed.filter_map(|task| task.file_name().to_str()?.parse().ok()).chain([process]).collect()
+}
