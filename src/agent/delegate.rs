@@ -12,11 +12,12 @@ use tokio::time::Instant;
 use super::cancel::{CancelScope, LiveTask};
 use super::dispatch::CallEnd;
 use super::run::{Run, RunShared, run_agent, standing_tokens};
-use super::{briefing, conclude};
+use super::{briefing, conclude, guidance};
 use crate::domain::context_store::{ContextStore, Sensitivity, SnippetKind};
 use crate::domain::contract::{Contract, Issue};
 use crate::domain::event::{Fact, Failure, MessageFact, Origin, RunFinished};
 use crate::domain::grant::Grant;
+use crate::domain::guidance::Guidance;
 use crate::domain::hash::Sha;
 use crate::domain::history::History;
 use crate::domain::ids::{CallId, RunId, TaskId};
@@ -62,7 +63,9 @@ pub async fn admit(
     call: &CallId,
     request: TaskRequest,
 ) -> Result<Ticket, Box<CallEnd>> {
-    let checked = with_grant(parent, None, |grant| Contract::check(grant, &request));
+    // No check is about the project's rules; they are read when the child starts.
+    let none = Guidance::default();
+    let checked = with_grant(parent, None, &none, |grant| Contract::check(grant, &request));
     let fingerprint = match checked {
         Ok(fingerprint) => fingerprint,
         Err(refusal) => return Err(Box::new(refuse(parent, call, refusal).await)),
@@ -108,8 +111,10 @@ pub async fn run_child(parent: &Arc<RunShared>, call: &ToolCall, ticket: Ticket)
         Err(ending) => return never_started(parent, &ticket, ending).await,
     };
     let issue = Issue { task_id: ticket.task, attempt: 1, issued_at: (parent.host.clock)() };
-    let narrowed =
-        with_grant(parent, Some(&ticket), |grant| Contract::narrow(grant, &ticket.request, issue));
+    let rules = guidance::for_request(&parent.host, &ticket.request, parent.contract.paths()).await;
+    let narrowed = with_grant(parent, Some(&ticket), &rules, |grant| {
+        Contract::narrow(grant, &ticket.request, issue)
+    });
     let opened = narrowed.and_then(|contract| open_account(parent, contract));
     let mut end = match opened {
         Ok((contract, account)) => start(parent, call, &ticket, contract, account).await,
@@ -354,7 +359,7 @@ fn child_shared(
     account: AccountId,
 ) -> Arc<RunShared> {
     let host = Arc::clone(&parent.host);
-    let system = briefing::child_prompt(parent.tree.roles.get(contract.role()));
+    let system = briefing::child_prompt(parent.tree.roles.get(contract.role()), &contract);
     let schemas = host.toolbox.schemas(contract.tools());
     let run = RunId::child(ticket.task, 1);
     Arc::new(RunShared {
@@ -378,6 +383,7 @@ fn child_shared(
 fn with_grant<T>(
     parent: &RunShared,
     own: Option<&Ticket>,
+    guidance: &Guidance,
     look: impl FnOnce(&Grant<'_>) -> T,
 ) -> T {
     let host = &parent.host;
@@ -419,6 +425,7 @@ fn with_grant<T>(
         delegations,
         descendant_turns,
         store,
+        guidance,
         secrets: &host.secrets,
         roles: &parent.tree.roles,
         endpoint: &parent.tree.endpoint(),

@@ -25,6 +25,9 @@ pub use crate::agent::host::Share;
 /// Makes the provider that answers with the named model, or says why it cannot.
 pub type Switch = Arc<dyn Fn(&str) -> Result<Arc<dyn Provider>, String> + Send + Sync>;
 
+/// Keeps the answer to whether the project's own files are trusted, or says why it cannot. May block.
+pub type KeepTrust = Arc<dyn Fn(bool) -> Result<(), String> + Send + Sync>;
+
 /// Somebody who was found to answer.
 pub struct Found {
     /// Who.
@@ -111,6 +114,8 @@ pub struct Config {
     pub rules: Rules,
     /// Who is asked.
     pub asker: Asker,
+    /// Where the answer goes; `None` where the project has no files of its own.
+    pub keep_trust: Option<KeepTrust>,
     /// How commands are run.
     pub sandbox: SandboxSettings,
     /// How deep runs may go.

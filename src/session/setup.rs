@@ -6,16 +6,16 @@ use std::time::SystemTime;
 
 use uuid::Uuid;
 
-use super::{Config, Pin, RunLimits, server};
+use super::{Config, KeepTrust, Pin, RunLimits, server};
 use crate::domain::event::Timestamp;
 use crate::domain::exit::Exit;
 use crate::domain::ids::SessionId;
 use crate::domain::role::Permission;
-use crate::domain::scope::PathScope;
 use crate::journal::jsonl::Journal;
 use crate::provider::ProviderError;
 use crate::provider::script::ScriptError;
 use crate::sandbox::SandboxSettings;
+use crate::settings::trust::Standing;
 use crate::settings::{Hands, Settings, SettingsError};
 use crate::tool::toolbox::Toolbox;
 use crate::workspace::{Workspace, WorkspaceError};
@@ -60,6 +60,8 @@ pub fn config(settings: &Settings) -> Result<Config, SetupError> {
     let identity = provider.identity();
     let parent = settings.limits.parent_for(&identity.model, identity.prices.is_some())?;
     let id = SessionId(Uuid::now_v7());
+    let workspace = Workspace::open_with(&settings.workspace, &settings.hands.add_dirs)?;
+    let workspace = Arc::new(workspace);
     let pins = settings.pins.iter();
     let remarks = settings.remarks.iter();
     Ok(Config {
@@ -67,7 +69,8 @@ pub fn config(settings: &Settings) -> Result<Config, SetupError> {
         switch: plan.switch(),
         detect: plan.detect(),
         toolbox: Toolbox::standard(),
-        workspace: Arc::new(Workspace::open(&settings.workspace)?),
+        paths: workspace.scopes(),
+        workspace,
         limits: RunLimits {
             preset: settings.limits.preset,
             parent,
@@ -75,10 +78,10 @@ pub fn config(settings: &Settings) -> Result<Config, SetupError> {
             session_cost: settings.limits.session_cost(),
         },
         permissions: permissions(&settings.hands),
-        paths: vec![PathScope::all()],
         mode: settings.hands.mode,
         rules: settings.hands.rules.clone(),
         asker: settings.hands.asker,
+        keep_trust: keep_trust(settings),
         sandbox: SandboxSettings::bare("/proc/self/exe"),
         max_depth: MAX_DEPTH,
         patience: plan.patience(provider.identity().local),
@@ -110,4 +113,14 @@ fn permissions(hands: &Hands) -> Vec<Permission> {
         held.push(Permission::Network);
     }
     held
+}
+
+fn keep_trust(settings: &Settings) -> Option<KeepTrust> {
+    let trust = settings.trust.clone();
+    match trust.standing {
+        Standing::Nothing => None,
+        Standing::Trusted | Standing::Refused | Standing::Asks => {
+            Some(Arc::new(move |trusted| trust.answer(trusted)))
+        }
+    }
 }

@@ -18,7 +18,7 @@ mod table;
 pub mod trust;
 mod value;
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
 
 use secrecy::{ExposeSecret, SecretString};

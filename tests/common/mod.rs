@@ -31,7 +31,7 @@ use offshoot::provider::retry::Patience;
 use offshoot::provider::script::Script;
 use offshoot::provider::{Provider, Request};
 use offshoot::sandbox::SandboxSettings;
-use offshoot::session::{self, Config, Pin, RunLimits, Share};
+use offshoot::session::{self, Config, KeepTrust, Pin, RunLimits, Share};
 use offshoot::tool::Tool;
 use offshoot::tool::toolbox::Toolbox;
 use offshoot::workspace::Workspace;
@@ -52,6 +52,7 @@ pub struct Stage {
     pub mode: Mode,
     pub rules: Rules,
     pub asker: Asker,
+    pub keep_trust: Option<KeepTrust>,
     pub max_depth: u32,
     pub tools: Toolbox,
     pub roles: Vec<Role>,
@@ -80,6 +81,7 @@ impl Stage {
             mode: Mode::FullAccess,
             rules: Rules::default(),
             asker: Asker::Person,
+            keep_trust: None,
             max_depth: 1,
             tools: Toolbox::standard(),
             roles: Vec::new(),
@@ -131,6 +133,7 @@ impl Stage {
             mode: self.mode,
             rules: self.rules,
             asker: self.asker,
+            keep_trust: self.keep_trust,
             sandbox: SandboxSettings::bare(env!("CARGO_BIN_EXE_offshoot")),
             max_depth: self.max_depth,
             patience: self.patience,

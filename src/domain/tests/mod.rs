@@ -23,6 +23,7 @@ use super::context_store::{ContextStore, Sensitivity, SnippetKind};
 use super::contract::{Contract, Issue};
 use super::event::Timestamp;
 use super::grant::{Endpoint, Grant};
+use super::guidance::Guidance;
 use super::hash::Sha;
 use super::ids::{RunId, TaskId};
 use super::ledger::{Ledger, Left};
@@ -57,6 +58,7 @@ struct Host {
     secrets: Vec<String>,
     roles: RoleTable,
     endpoint: Endpoint,
+    guidance: Guidance,
     ancestors: Vec<Sha>,
     siblings: Vec<Sha>,
     overhead: u64,
@@ -109,6 +111,7 @@ impl Host {
                 local: false,
                 priced: true,
             },
+            guidance: Guidance::default(),
             ancestors: Vec::new(),
             siblings: Vec::new(),
             overhead: 900,
@@ -130,6 +133,7 @@ impl Host {
             delegations: self.delegations,
             descendant_turns: self.descendant_turns,
             store: &self.store,
+            guidance: &self.guidance,
             secrets: &self.secrets,
             roles: &self.roles,
             endpoint: &self.endpoint,
