@@ -10,6 +10,7 @@ use futures_util::FutureExt;
 use tokio::time::Instant;
 
 use super::cancel::{CancelScope, LiveTask};
+use super::changes::MOST_PATHS;
 use super::dispatch::CallEnd;
 use super::run::{Run, RunShared, run_agent, standing_tokens};
 use super::{briefing, conclude, guidance};
@@ -116,11 +117,12 @@ pub async fn run_child(parent: &Arc<RunShared>, call: &ToolCall, ticket: Ticket)
         Contract::narrow(grant, &ticket.request, issue)
     });
     let opened = narrowed.and_then(|contract| open_account(parent, contract));
+    let queued_ms = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
     let mut end = match opened {
         Ok((contract, account)) => start(parent, call, &ticket, contract, account).await,
         Err(refusal) => refuse(parent, &call.call, refusal).await,
     };
-    end.duration_ms = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
+    end.duration_ms = end.duration_ms.saturating_add(queued_ms);
     end
 }
 
@@ -223,7 +225,8 @@ async fn finish(parent: &RunShared, ticket: &Ticket, run: Run, ending: Ending) -
             ..conclude::finished(&run, ending)
         })))
         .await;
-    task_end(report, run.record.usage_total, ending, json)
+    let end = task_end(report, run.record.usage_total, ending, json);
+    CallEnd { duration_ms: child.clock.elapsed_ms(), ..end }
 }
 
 /// What is left to say of a child whose report could not be made.
@@ -234,6 +237,9 @@ fn bare_report(run: &Run, task: TaskId) -> (Ending, Report) {
     report.task_id = Some(task);
     report.attempt = Some(1);
     report.turns = run.record.turns;
+    let changed = run.shared.host.changes.of(run.shared.contract.run());
+    report.needs_review = !changed.is_empty();
+    report.changed_paths = changed.paths().take(MOST_PATHS).map(str::to_owned).collect();
     report.trace = Some(run.shared.contract.run().clone());
     report.usage =
         Spent::new(&run.record.usage_total, run.record.tool_calls, run.record.duration_ms);
@@ -345,6 +351,7 @@ fn empty_report(ending: Ending, summary: &str) -> Report {
         warnings: Vec::new(),
         violations: Vec::new(),
         changed_paths: Vec::new(),
+        needs_review: false,
         turns: 0,
         usage: Spent::new(&Usage::none(), 0, 0),
         next: ending.next().to_owned(),
@@ -373,7 +380,7 @@ fn child_shared(
         above: Some(Arc::clone(parent)),
         children: Mutex::default(),
         seen: Arc::default(),
-        began: Instant::now(),
+        clock: parent.clock.child(),
         host,
         contract,
     })

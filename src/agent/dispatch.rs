@@ -12,6 +12,7 @@ use super::delegate::{self, Ticket};
 use super::run::{Run, RunShared};
 use super::runaway::{Observed, Verdict};
 use super::use_tool;
+use crate::domain::approval::Deed;
 use crate::domain::budget::Dimension;
 use crate::domain::event::{Fact, Failure};
 use crate::domain::ledger::Left;
@@ -297,6 +298,15 @@ fn note(run: &mut Run, call: &ToolCall, end: &mut CallEnd) {
     let shown: Vec<Shown> = std::mem::take(&mut end.output.shown);
     run.record.shown.extend(shown);
     run.record.tool_calls += u64::from(end.failure != Some(Failure::NotRun));
+    if end.failure == Some(Failure::Denied) {
+        run.record.denied.push(call_line(call));
+    }
+    let effects = std::mem::take(&mut end.output.effects);
+    run.record.processes_ended += effects.processes_ended;
+    run.record.not_ended.extend(effects.not_ended);
+    if runs_commands(run, call) {
+        run.record.hear(format!("{}\n{}", call.arguments, end.output.text));
+    }
     if end.left_behind {
         run.record.not_ended.push(call_line(call));
     }
@@ -309,8 +319,15 @@ fn note(run: &mut Run, call: &ToolCall, end: &mut CallEnd) {
     }
 }
 
+fn runs_commands(run: &Run, call: &ToolCall) -> bool {
+    run.shared.host.toolbox.permission(&call.name).is_some_and(|needed| match Deed::of(needed) {
+        Deed::Test | Deed::Command => true,
+        Deed::Look | Deed::Edit | Deed::Network => false,
+    })
+}
+
 /// A call on one line, with its first argument.
-fn call_line(call: &ToolCall) -> String {
+pub(super) fn call_line(call: &ToolCall) -> String {
     let first = call.arguments.as_object().and_then(|fields| fields.values().next());
     match first {
         Some(Value::String(text)) => format!("{} {}", call.name, excerpt::one_line(text, 60)),

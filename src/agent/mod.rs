@@ -5,21 +5,29 @@
 //! format; it tells the hub what happened.
 //!
 //! Reading order: [`run`] (the loop), [`turn`] (one request), [`dispatch`] (a batch of calls),
-//! [`delegate`] (a `task` call), [`conclude`] (the report).
+//! [`approvals`] (calls that wait for a person, and [`clock`], which stands meanwhile), [`delegate`]
+//! (a `task` call), [`conclude`] (the report).
 
+pub mod approvals;
 mod approve;
 pub mod briefing;
 pub mod cancel;
+pub mod changes;
 pub mod claims;
+pub mod clock;
 pub mod compact;
 pub mod conclude;
+mod deeds;
 pub mod delegate;
 pub mod dispatch;
+mod evidence;
 pub mod guidance;
 pub mod host;
 mod may;
+mod passing;
 pub mod record;
 pub mod run;
 pub mod runaway;
+mod subject;
 pub mod turn;
 mod use_tool;

@@ -2,14 +2,17 @@
 //! told while it comes.
 
 use std::future::Future;
+use std::panic::{AssertUnwindSafe, resume_unwind};
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures_util::FutureExt;
 use serde_json::Value;
 use tokio::sync::mpsc;
 use tokio::time::{Instant, timeout};
 
-use super::approve::{self, Permit};
+use super::approve::{self, Permit, Wish};
+use super::changes;
 use super::dispatch::CallEnd;
 use super::run::RunShared;
 use crate::domain::approval::Preview;
@@ -20,7 +23,7 @@ use crate::domain::role::Permission;
 use crate::tool::{Progress, Tool, ToolContext, ToolOutput};
 
 /// How long a tool may take to end after a cancel before it is left behind.
-const CANCEL_GRACE: Duration = Duration::from_secs(2);
+pub(super) const CANCEL_GRACE: Duration = Duration::from_secs(2);
 
 /// Makes the call, if it may be made.
 pub(super) async fn use_tool(
@@ -32,18 +35,35 @@ pub(super) async fn use_tool(
     if shared.scope.ending().is_some() {
         return CallEnd::unstarted(Failure::NotRun, "not run: cancelled before it started");
     }
-    shared.tree.ledger().charge_calls(shared.account, 1);
+    let in_flight = shared.clock.enter();
     let (progress, output) = Progress::channel();
     let mut context = context(shared, progress);
-    match approve::permit(shared, call, tool, &arguments, &context).await {
+    let wish = Wish {
+        shared,
+        call,
+        tool,
+        arguments: &arguments,
+        context: &context,
+        in_flight: &in_flight,
+    };
+    let permit = approve::permit(&wish).await;
+    // What is not run for want of an answer is free.
+    if !matches!(permit, Permit::Not(Failure::NotRun, _)) {
+        shared.tree.ledger().charge_calls(shared.account, 1);
+    }
+    match permit {
         Permit::Allowed(shown) => context.approved = shown.map(Arc::new),
         Permit::Not(failure, words) => return CallEnd::unstarted(failure, words),
     }
     let (call_id, name) = (call.call.clone(), call.name.clone());
     shared.emit(Fact::ToolStarted { call: call_id, name, arguments: call.arguments.clone() }).await;
+    let watch = changes::before(shared, tool.spec(), &arguments).await;
     let began = Instant::now();
-    let working = tool.run(arguments, context);
-    let (output, failure, left_behind) = follow(shared, call, working, output).await;
+    let working = async { tool.run(arguments, context).await };
+    let ended = AssertUnwindSafe(follow(shared, call, working, output)).catch_unwind().await;
+    let effects = ended.as_ref().ok().map(|(output, ..)| &output.effects);
+    changes::after(shared, watch, effects).await;
+    let (output, failure, left_behind) = ended.unwrap_or_else(|panic| resume_unwind(panic));
     let duration_ms = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
     CallEnd { output, failure, duration_ms, child: None, left_behind }
 }

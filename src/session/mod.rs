@@ -1,7 +1,11 @@
 //! The composition root of a conversation: it owns the history between runs, builds what they share
 //! and carries out commands. It knows no screen; front ends talk to it through two channels.
 
+mod budget;
+mod cancelling;
 mod config;
+mod deciding;
+mod diff;
 mod errand;
 mod held;
 mod models;
@@ -10,26 +14,26 @@ pub mod server;
 pub mod setup;
 mod trust;
 
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
-use std::sync::{Arc, Mutex};
-use std::time::Duration;
+use std::sync::atomic::{AtomicBool, AtomicU32};
+use std::sync::{Arc, Mutex, OnceLock};
 
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
 
+use crate::agent::approvals::Approvals;
 use crate::agent::briefing;
 use crate::agent::cancel::{CancelScope, LiveTasks};
+use crate::agent::changes::Changes;
+use crate::agent::clock::RunClock;
 use crate::agent::host::{Host, Inbox, RunTree, Typed};
 use crate::agent::run::{Run, RunShared, standing_tokens};
-use crate::domain::approval::Asker;
-use crate::domain::budget::{Budget, Dimension, Limit};
-use crate::domain::command::{BudgetChoice, Command};
+use crate::domain::command::Command;
 use crate::domain::context_store::{ContextStore, Sensitivity, Snippet, SnippetKind};
 use crate::domain::contract::{Contract, Root};
 use crate::domain::event::{Event, Fact, Level, Origin};
 use crate::domain::history::History;
-use crate::domain::ids::{RunId, TaskId};
+use crate::domain::ids::RunId;
 use crate::domain::ledger::Ledger;
 use crate::domain::report::{By, Ending};
 use crate::domain::role::{OUTPUT_PER_REQUEST, Permission, Role, RoleTable};
@@ -40,6 +44,8 @@ use crate::journal::redact::Redactor;
 use crate::provider::Provider;
 use crate::sandbox::Sandbox;
 use crate::workspace::seen::Seen;
+use crate::workspace::shadow::Shadow;
+use crate::workspace::snapshot::Tracker;
 
 use errand::Errand;
 
@@ -49,13 +55,9 @@ pub use config::{ClockFn, Config, Detect, Found, KeepTrust, Pin, RunLimits, Shar
 const EVENTS_AHEAD: usize = 1_024;
 /// Commands that wait for the session; a person types no faster.
 const COMMANDS_AHEAD: usize = 64;
-/// How long a cancel waits for its event to be taken before it acts all the same.
-const TELL_FIRST: Duration = Duration::from_millis(50);
 
 /// Why a session ends that took too long.
 pub const TIMEOUT: &str = "timeout";
-/// How a run ends that a person cancels.
-const CANCELLED: Ending = Ending::Cancelled(By::User);
 
 /// A running conversation.
 pub struct Session {
@@ -80,6 +82,7 @@ async fn converse(
     outlet: mpsc::Sender<Arc<Event>>,
     mut inbox: mpsc::Receiver<Command>,
 ) {
+    let shadow = diff::shadow(&config);
     let (hub, hub_task) = Hub::start(HubOptions {
         clock: Arc::clone(&config.clock),
         journal: config.journal.take(),
@@ -90,7 +93,7 @@ async fn converse(
         config.provider = found.provider;
         config.switch = found.switch;
     }
-    let mut conversation = Conversation::open(config, hub).await;
+    let mut conversation = Conversation::open(config, hub, shadow).await;
     let reason = conversation.obey(&mut inbox).await;
     conversation.close(reason, hub_task).await;
 }
@@ -117,7 +120,6 @@ struct Conversation {
     switch: Option<Switch>,
     limits: RunLimits,
     permissions: Vec<Permission>,
-    asker: Asker,
     keep_trust: Option<KeepTrust>,
     /// What of the project's rules was told to be missing.
     rules_left_out: Vec<String>,
@@ -131,6 +133,8 @@ struct Conversation {
     typed: Arc<Inbox>,
     running: Option<Running>,
     runs: u32,
+    /// The newest run that answers, or answered, the user.
+    newest: Option<RunId>,
     spent: Usage,
 }
 
@@ -142,7 +146,7 @@ enum Woken {
 }
 
 impl Conversation {
-    async fn open(config: Config, hub: Hub) -> Self {
+    async fn open(config: Config, hub: Hub, shadow: Shadow) -> Self {
         let identity = config.provider.identity().clone();
         let mut limits = config.limits;
         if identity.prices.is_none() {
@@ -153,7 +157,6 @@ impl Conversation {
             switch: config.switch,
             limits,
             permissions: config.permissions,
-            asker: config.asker,
             keep_trust: config.keep_trust,
             rules_left_out: Vec::new(),
             paths: config.paths,
@@ -165,6 +168,7 @@ impl Conversation {
             typed: Arc::default(),
             running: None,
             runs: 0,
+            newest: None,
             spent: Usage::none(),
             host: Arc::new(Host {
                 hub,
@@ -172,12 +176,18 @@ impl Conversation {
                 workspace: config.workspace,
                 sandbox: Arc::new(Sandbox::new(config.sandbox)),
                 mode: Mutex::new(config.mode),
+                rules: config.rules,
+                asker: config.asker,
+                approvals: Approvals::default(),
+                fence: config.fence.map(OnceLock::from).unwrap_or_default(),
+                test_command: config.test_command,
                 store: Mutex::new(ContextStore::default()),
                 redactor: Redactor::new(config.secrets.clone()),
                 secrets: config.secrets,
                 max_depth: config.max_depth,
                 patience: config.patience,
                 compact_at: config.compact_at,
+                changes: Changes::new(Tracker::new(shadow)),
                 live: Arc::<LiveTasks>::default(),
                 clock: config.clock,
                 tasks: AtomicU32::new(0),
@@ -275,12 +285,11 @@ impl Conversation {
             Command::Compact => self.compact().await,
             Command::ListModels => self.list_models().await,
             Command::SetModel { model } => self.set_model(&model).await,
-            Command::SetMode { mode } => {
-                self.host.set_mode(mode);
-                self.tell(Fact::ModeChanged { mode }).await;
-            }
+            Command::SetMode { mode } => self.set_mode(mode).await,
+            Command::Decide { run, call, answer } => self.decide(&run, &call, answer).await,
+            Command::Diff { task } => self.show_diff(task).await,
             Command::Trust { trusted } => self.answer_trust(trusted).await,
-            Command::Decide { .. } | Command::Shell { .. } | Command::Diff { .. } => {}
+            Command::Shell { .. } => {}
             Command::Quit => {}
         }
     }
@@ -294,83 +303,6 @@ impl Conversation {
             self.typed.push(typed);
         } else {
             self.begin(Errand::Answer(typed)).await;
-        }
-    }
-
-    async fn cancel_task(&mut self, task: TaskId) {
-        match self.host.live.get(task) {
-            Some(scope) if scope.ending().is_none() => {
-                self.cancel(&scope, task.to_string(), CANCELLED, By::User).await;
-            }
-            Some(_) => {}
-            None => {
-                let text = format!("there is no task #{} that could be cancelled", task.0);
-                self.tell(Fact::notice(Level::Info, "NOTHING_TO_CANCEL", text)).await;
-            }
-        }
-    }
-
-    /// Stops the parent run and everything under it; nothing starts again by itself.
-    async fn stop(&mut self) {
-        let Some(running) = &self.running else {
-            let text = "nothing is running";
-            return self.tell(Fact::notice(Level::Info, "NOTHING_TO_CANCEL", text)).await;
-        };
-        if running.scope.ending().is_some() {
-            return;
-        }
-        let (scope, target) = (running.scope.clone(), running.id.to_string());
-        let unsent = self.typed.drain().len();
-        self.cancel(&scope, target, CANCELLED, By::User).await;
-        if unsent > 0 {
-            let text = match unsent {
-                1 => "stopped; the message that waited was not sent".to_owned(),
-                many => format!("stopped; the {many} messages that waited were not sent"),
-            };
-            self.tell(Fact::notice(Level::Warning, "UNSENT", text)).await;
-        }
-    }
-
-    /// The event comes first, so that the record reads in the right order; but a cancel never
-    /// waits for a slow reader.
-    async fn cancel(&self, scope: &CancelScope, target: String, ending: Ending, by: By) {
-        let told = self.tell(Fact::CancelRequested { target, by });
-        tokio::pin!(told);
-        let in_time = tokio::time::timeout(TELL_FIRST, &mut told).await.is_ok();
-        scope.fire(ending);
-        if !in_time {
-            told.await;
-        }
-    }
-
-    async fn set_budget(&mut self, choice: BudgetChoice) {
-        match choice {
-            BudgetChoice::Preset(preset) => {
-                self.limits = self.limits.with_preset(preset);
-            }
-            BudgetChoice::Turns(turns) => {
-                self.limits.parent[Dimension::Turns] = Limit::Of(turns.max(1));
-            }
-        }
-        self.fit_limits_to_price();
-        let turns = match self.limits.parent[Dimension::Turns] {
-            Limit::Of(turns) => turns.to_string(),
-            Limit::Unlimited | Limit::Off => "unlimited".to_owned(),
-        };
-        let text = format!(
-            "the next run gets the budget {} with {turns} turns",
-            self.limits.preset.name()
-        );
-        self.tell(Fact::notice(Level::Info, "BUDGET_SET", text)).await;
-    }
-
-    /// Without a price there is nothing to bound; with one again, the preset's bound holds.
-    fn fit_limits_to_price(&mut self) {
-        let cost = Dimension::CostUsd;
-        if self.provider.identity().prices.is_none() {
-            self.limits.parent = self.limits.parent.without_cost();
-        } else if self.limits.parent[cost] == Limit::Off {
-            self.limits.parent[cost] = self.limits.preset.parent()[cost];
         }
     }
 
@@ -414,6 +346,9 @@ impl Conversation {
         let rules = self.rules().await;
         self.runs += 1;
         let id = RunId::parent(self.runs);
+        if matches!(errand, Errand::Answer(_)) {
+            self.newest = Some(id.clone());
+        }
         let scope = self.root.child();
         let shared = self.parent_shared(id.clone(), errand.words(), scope.clone(), rules);
         let before = std::mem::take(&mut self.history);
@@ -451,7 +386,7 @@ impl Conversation {
             model: identity.model.clone(),
             issued_at: (host.clock)(),
         });
-        let system = briefing::parent_prompt(&roles, &contract, self.asker);
+        let system = briefing::parent_prompt(&roles, &contract, host.asker);
         let schemas = host.toolbox.schemas(&tools);
         RunShared {
             standing_tokens: standing_tokens(&system, &schemas),
@@ -465,33 +400,9 @@ impl Conversation {
             above: None,
             children: Mutex::default(),
             seen: Arc::clone(&self.seen),
-            began: Instant::now(),
+            clock: RunClock::start(),
             host,
         }
-    }
-
-    /// The next run's limits: what was set, and no more money than the session has left.
-    fn budget(&self) -> Budget {
-        let mut budget = self.limits.parent;
-        if let (Some(limit), Some(spent)) = (self.limits.session_cost, self.spent.cost_usd) {
-            let left = limit.0.saturating_sub(spent.0);
-            budget[Dimension::CostUsd] = match budget[Dimension::CostUsd] {
-                Limit::Of(cost) => Limit::Of(cost.min(left)),
-                Limit::Unlimited | Limit::Off => Limit::Of(left),
-            };
-        }
-        budget
-    }
-
-    /// Ends the run that is going on by shutdown and waits for it.
-    async fn end_running(&mut self, ending: Ending) {
-        let Some(running) = self.running.take() else { return };
-        if running.scope.ending().is_none() && !running.over.load(Ordering::Acquire) {
-            let target = running.id.to_string();
-            self.cancel(&running.scope, target, ending, By::Shutdown).await;
-        }
-        // The run has told all it had to tell when its task ends; what it returns is not needed.
-        drop(running.task.await);
     }
 
     async fn close(mut self, reason: &'static str, hub: HubTask) {

@@ -82,6 +82,8 @@ pub fn config(settings: &Settings) -> Result<Config, SetupError> {
         rules: settings.hands.rules.clone(),
         asker: settings.hands.asker,
         keep_trust: keep_trust(settings),
+        test_command: settings.hands.test_command.clone(),
+        fence: None,
         sandbox: SandboxSettings::bare("/proc/self/exe"),
         max_depth: MAX_DEPTH,
         patience: plan.patience(provider.identity().local),

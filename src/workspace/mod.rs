@@ -18,6 +18,9 @@ pub mod path;
 pub mod rules;
 pub mod scope;
 pub mod seen;
+pub mod shadow;
+pub mod snapshot;
+pub mod write;
 
 mod branch;
 mod root;

@@ -85,6 +85,8 @@ fn config(workspace: &TempDir, sessions: Option<&TempDir>) -> Config {
         rules: offshoot::domain::rules::Rules::default(),
         asker: offshoot::domain::approval::Asker::Person,
         keep_trust: None,
+        test_command: None,
+        fence: None,
         sandbox: offshoot::sandbox::SandboxSettings::bare("/proc/self/exe"),
         max_depth: 1,
         switch: None,

@@ -20,6 +20,7 @@ use offshoot::domain::approval::{Asker, Mode};
 use offshoot::domain::budget::Preset;
 use offshoot::domain::command::Command;
 use offshoot::domain::event::{Event, Fact, RunFinished, Timestamp};
+use offshoot::domain::fence::{Fence, FenceLevel};
 use offshoot::domain::ids::SessionId;
 use offshoot::domain::message::{Message, ToolResult};
 use offshoot::domain::report::{Report, Status};
@@ -53,6 +54,8 @@ pub struct Stage {
     pub rules: Rules,
     pub asker: Asker,
     pub keep_trust: Option<KeepTrust>,
+    pub test_command: Option<String>,
+    pub fence: Option<Fence>,
     pub max_depth: u32,
     pub tools: Toolbox,
     pub roles: Vec<Role>,
@@ -82,6 +85,8 @@ impl Stage {
             rules: Rules::default(),
             asker: Asker::Person,
             keep_trust: None,
+            test_command: None,
+            fence: Some(fence(FenceLevel::Fenced)),
             max_depth: 1,
             tools: Toolbox::standard(),
             roles: Vec::new(),
@@ -134,6 +139,8 @@ impl Stage {
             rules: self.rules,
             asker: self.asker,
             keep_trust: self.keep_trust,
+            test_command: self.test_command,
+            fence: self.fence,
             sandbox: SandboxSettings::bare(env!("CARGO_BIN_EXE_offshoot")),
             max_depth: self.max_depth,
             patience: self.patience,
@@ -384,9 +391,20 @@ fn collect(folder: &Path, found: &mut Vec<(String, String)>) {
         if path.is_dir() {
             collect(&path, found);
         } else {
-            found.push((path.display().to_string(), std::fs::read_to_string(&path).unwrap()));
+            let bytes = std::fs::read(&path).unwrap();
+            let text = String::from_utf8_lossy(&bytes).into_owned();
+            found.push((path.display().to_string(), text));
         }
     }
+}
+
+/// A fence of this level, with what is missing if it is not whole.
+pub fn fence(level: FenceLevel) -> Fence {
+    let missing = match level {
+        FenceLevel::Fenced => Vec::new(),
+        FenceLevel::Partial | FenceLevel::Unfenced => vec!["files not fenced".to_owned()],
+    };
+    Fence { level, loopback: true, missing }
 }
 
 /// A script in which the parent makes `calls` and then answers `reply`.
