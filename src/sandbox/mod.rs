@@ -114,6 +114,13 @@ impl Sandbox {
         }
     }
 
+    /// The same without namespaces, for systems where they do more harm than good.
+    #[must_use]
+    pub fn without_namespaces(mut self) -> Self {
+        self.namespaces = AtomicBool::new(false);
+        self
+    }
+
     /// What it was made with.
     pub fn settings(&self) -> &SandboxSettings {
         &self.settings
