@@ -5,6 +5,7 @@ pub mod arguments;
 pub mod bash;
 pub mod command;
 pub mod excerpt;
+pub mod git_diff;
 pub mod guard;
 pub mod list_files;
 pub mod read_file;
