@@ -1,6 +1,7 @@
 //! From settings to a session's parts: opens the workspace, builds the provider and the files. The
 //! only place that knows both what was asked for and what can be built.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::SystemTime;
 
@@ -17,6 +18,7 @@ use crate::provider::script::ScriptError;
 use crate::sandbox::SandboxSettings;
 use crate::settings::trust::Standing;
 use crate::settings::{Hands, Settings, SettingsError};
+use crate::tool::run_tests::RunTests;
 use crate::tool::toolbox::Toolbox;
 use crate::workspace::{Workspace, WorkspaceError};
 
@@ -68,7 +70,7 @@ pub fn config(settings: &Settings) -> Result<Config, SetupError> {
         id,
         switch: plan.switch(),
         detect: plan.detect(),
-        toolbox: Toolbox::standard(),
+        toolbox: toolbox(&settings.hands),
         paths: workspace.scopes(),
         workspace,
         limits: RunLimits {
@@ -84,7 +86,7 @@ pub fn config(settings: &Settings) -> Result<Config, SetupError> {
         keep_trust: keep_trust(settings),
         test_command: settings.hands.test_command.clone(),
         fence: None,
-        sandbox: SandboxSettings::bare("/proc/self/exe"),
+        sandbox: sandbox(settings),
         max_depth: MAX_DEPTH,
         patience: plan.patience(provider.identity().local),
         compact_at: server::share(settings.compact_at),
@@ -115,6 +117,33 @@ fn permissions(hands: &Hands) -> Vec<Permission> {
         held.push(Permission::Network);
     }
     held
+}
+
+/// The built-in tools, with the user's own command for the tests where there is one.
+fn toolbox(hands: &Hands) -> Toolbox {
+    match &hands.test_command {
+        Some(command) => Toolbox::standard().with(Arc::new(RunTests::new(Some(command.clone())))),
+        None => Toolbox::standard(),
+    }
+}
+
+/// How commands are run: below this very program, with what they get of the user's environment, and
+/// with what the user opened for them.
+fn sandbox(settings: &Settings) -> SandboxSettings {
+    let Hands { fence, pass, .. } = &settings.hands;
+    let mut sandbox = SandboxSettings::of_user(helper(), settings.variables.0.clone(), pass);
+    sandbox.readable.extend(fence.readable.iter().cloned());
+    sandbox.writable.extend(fence.writable.iter().cloned());
+    sandbox
+}
+
+/// This program. On Linux by a name that also works once its file was replaced by a newer one.
+fn helper() -> PathBuf {
+    let linux = PathBuf::from("/proc/self/exe");
+    if cfg!(target_os = "linux") {
+        return linux;
+    }
+    std::env::current_exe().unwrap_or(linux)
 }
 
 fn keep_trust(settings: &Settings) -> Option<KeepTrust> {
