@@ -8,11 +8,13 @@ use crate::domain::message::ToolSchema;
 use crate::domain::role::Permission;
 
 use super::bash::Bash;
+use super::edit_file::EditFile;
 use super::git_diff::GitDiff;
 use super::list_files::ListFiles;
 use super::read_file::ReadFile;
 use super::run_tests::RunTests;
 use super::search::Search;
+use super::write_file::WriteFile;
 use super::{Tool, task};
 
 /// A set of tools; cheap to clone.
@@ -32,6 +34,8 @@ impl Toolbox {
             .with(Arc::new(GitDiff::new()))
             .with(Arc::new(Bash::new()))
             .with(Arc::new(RunTests::new(None)))
+            .with(Arc::new(WriteFile::new()))
+            .with(Arc::new(EditFile::new()))
     }
 
     /// With one tool more; a tool of the same name is replaced.
@@ -121,7 +125,11 @@ mod tests {
         for schema in &schemas {
             assert_eq!(schema.parameters["additionalProperties"], json!(false));
             assert!(!schema.description.is_empty());
-            let most = if schema.name == task::NAME { 2_600 } else { 700 };
+            let most = match schema.name.as_str() {
+                task::NAME => 2_600,
+                "edit_file" => 1_000,
+                _ => 700,
+            };
             assert!(size(schema) <= most, "{} has {} characters", schema.name, size(schema));
         }
         let text = |schemas: &[ToolSchema]| {
@@ -135,11 +143,13 @@ mod tests {
         let right = [
             ("bash", Permission::Execute),
             ("git_diff", Permission::Read),
+            ("edit_file", Permission::Write),
             ("list_files", Permission::Read),
             ("read_file", Permission::Read),
             ("run_tests", Permission::Test),
             ("search", Permission::Read),
             ("task", Permission::Delegate),
+            ("write_file", Permission::Write),
         ];
         let right = right.map(|(name, permission)| (name.to_owned(), permission));
         assert_eq!(Toolbox::standard().permissions(), BTreeMap::from(right));
