@@ -21,7 +21,9 @@ impl Ground {
         let folder = TempDir::new().unwrap();
         let workspace = Workspace::open(folder.path()).unwrap();
         let ground = Self { folder, workspace, tracker: Tracker::new(Shadow::in_memory()) };
-        files.iter().for_each(|(path, text)| ground.write(path, text));
+        for (path, text) in files {
+            ground.write(path, text);
+        }
         ground.refresh();
         ground
     }
@@ -215,7 +217,7 @@ fn added_folders_are_followed_by_their_whole_paths() {
     let (folder, added) = (TempDir::new().unwrap(), TempDir::new().unwrap());
     let real = added.path().canonicalize().unwrap();
     fs::write(real.join("a"), "1").unwrap();
-    let workspace = Workspace::open_with(folder.path(), &[real.clone()]).unwrap();
+    let workspace = Workspace::open_with(folder.path(), std::slice::from_ref(&real)).unwrap();
     let tracker = Tracker::new(Shadow::in_memory());
     let cancel = CancellationToken::new();
     tracker.refresh(&workspace, &cancel);
