@@ -289,8 +289,7 @@ impl Conversation {
             Command::Decide { run, call, answer } => self.decide(&run, &call, answer).await,
             Command::Diff { task } => self.show_diff(task).await,
             Command::Trust { trusted } => self.answer_trust(trusted).await,
-            Command::Shell { .. } => {}
-            Command::Quit => {}
+            Command::Shell { .. } | Command::Quit => {}
         }
     }
 
