@@ -218,6 +218,10 @@ fn recorded_doubts(record: &Record, ending: Ending, needs_review: bool) -> Vec<W
         let text = format!("calls that were refused: {}", record.refused.join(", "));
         warnings.push(Warning::new(WarningCode::CallRefused, text));
     }
+    if !record.denied.is_empty() {
+        let text = format!("calls that were denied: {}", record.denied.join("; "));
+        warnings.push(Warning::new(WarningCode::CallRefused, text));
+    }
     if ending.status() != Status::Completed {
         let text = if needs_review {
             "the task is not finished; what is here is a lead, and what it changed needs review"

@@ -112,11 +112,12 @@ pub async fn run_child(parent: &Arc<RunShared>, call: &ToolCall, ticket: Ticket)
     let narrowed =
         with_grant(parent, Some(&ticket), |grant| Contract::narrow(grant, &ticket.request, issue));
     let opened = narrowed.and_then(|contract| open_account(parent, contract));
+    let queued_ms = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
     let mut end = match opened {
         Ok((contract, account)) => start(parent, call, &ticket, contract, account).await,
         Err(refusal) => refuse(parent, &call.call, refusal).await,
     };
-    end.duration_ms = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
+    end.duration_ms = end.duration_ms.saturating_add(queued_ms);
     end
 }
 
@@ -219,7 +220,8 @@ async fn finish(parent: &RunShared, ticket: &Ticket, run: Run, ending: Ending) -
             ..conclude::finished(&run, ending)
         })))
         .await;
-    task_end(report, run.record.usage_total, ending, json)
+    let end = task_end(report, run.record.usage_total, ending, json);
+    CallEnd { duration_ms: child.clock.elapsed_ms(), ..end }
 }
 
 /// What is left to say of a child whose report could not be made.
@@ -373,7 +375,7 @@ fn child_shared(
         above: Some(Arc::clone(parent)),
         children: Mutex::default(),
         seen: Arc::default(),
-        began: Instant::now(),
+        clock: parent.clock.child(),
         host,
         contract,
     })

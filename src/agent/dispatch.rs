@@ -298,6 +298,9 @@ fn note(run: &mut Run, call: &ToolCall, end: &mut CallEnd) {
     let shown: Vec<Shown> = std::mem::take(&mut end.output.shown);
     run.record.shown.extend(shown);
     run.record.tool_calls += u64::from(end.failure != Some(Failure::NotRun));
+    if end.failure == Some(Failure::Denied) {
+        run.record.denied.push(call_line(call));
+    }
     let effects = std::mem::take(&mut end.output.effects);
     run.record.processes_ended += effects.processes_ended;
     run.record.not_ended.extend(effects.not_ended);
@@ -324,7 +327,7 @@ fn runs_commands(run: &Run, call: &ToolCall) -> bool {
 }
 
 /// A call on one line, with its first argument.
-fn call_line(call: &ToolCall) -> String {
+pub(super) fn call_line(call: &ToolCall) -> String {
     let first = call.arguments.as_object().and_then(|fields| fields.values().next());
     match first {
         Some(Value::String(text)) => format!("{} {}", call.name, excerpt::one_line(text, 60)),

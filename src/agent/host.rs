@@ -2,19 +2,22 @@
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use tokio::sync::Semaphore;
 
+use super::approvals::Approvals;
 use super::cancel::LiveTasks;
 use super::changes::Changes;
-use crate::domain::approval::Mode;
+use crate::domain::approval::{Asker, Mode};
 use crate::domain::context_store::ContextStore;
 use crate::domain::event::{Fact, Origin, Timestamp};
+use crate::domain::fence::Fence;
 use crate::domain::grant::Endpoint;
 use crate::domain::ids::TaskId;
 use crate::domain::ledger::{AccountId, Ledger};
 use crate::domain::role::RoleTable;
+use crate::domain::rules::Rules;
 use crate::journal::hub::Hub;
 use crate::journal::redact::Redactor;
 use crate::provider::Provider;
@@ -38,6 +41,16 @@ pub struct Host {
     pub sandbox: Arc<Sandbox>,
     /// What may be done without asking.
     pub mode: Mutex<Mode>,
+    /// What is allowed, asked about and denied by name.
+    pub rules: Rules,
+    /// Who is asked.
+    pub asker: Asker,
+    /// The calls that wait for an answer, and what was allowed so far.
+    pub approvals: Approvals,
+    /// How well commands are fenced, once that was found out.
+    pub fence: OnceLock<Fence>,
+    /// The user's own command for the tests.
+    pub test_command: Option<String>,
     /// What a task can choose as context.
     pub store: Mutex<ContextStore>,
     /// Texts that may never leave, such as API keys.
@@ -79,6 +92,12 @@ impl Host {
     /// From now on this may be done without asking.
     pub fn set_mode(&self, mode: Mode) {
         *self.mode.lock().unwrap_or_else(PoisonError::into_inner) = mode;
+    }
+
+    /// How well commands are fenced, as far as is known.
+    pub fn fence(&self) -> Fence {
+        let unknown = || Fence::none("not found out yet");
+        self.fence.get().cloned().unwrap_or_else(unknown)
     }
 
     /// Tells what happened.

@@ -5,13 +5,16 @@
 //! format; it tells the hub what happened.
 //!
 //! Reading order: [`run`] (the loop), [`turn`] (one request), [`dispatch`] (a batch of calls),
-//! [`delegate`] (a `task` call), [`conclude`] (the report).
+//! [`approvals`] (calls that wait for a person, and [`clock`], which stands meanwhile), [`delegate`]
+//! (a `task` call), [`conclude`] (the report).
 
+pub mod approvals;
 mod approve;
 pub mod briefing;
 pub mod cancel;
 pub mod changes;
 pub mod claims;
+pub mod clock;
 pub mod compact;
 pub mod conclude;
 mod deeds;
@@ -23,5 +26,6 @@ mod passing;
 pub mod record;
 pub mod run;
 pub mod runaway;
+mod subject;
 pub mod turn;
 mod use_tool;

@@ -27,6 +27,8 @@ pub struct Record {
     pub done: Vec<String>,
     /// Names of the calls that the guard refused.
     pub refused: Vec<String>,
+    /// Calls that a person, a rule, the mode or a policy denied, each with its first argument.
+    pub denied: Vec<String>,
     /// Reports of its own children.
     pub children: Vec<Report>,
     /// Commands it ran and what they showed, as far as it is kept for checking what it cites.
@@ -54,6 +56,7 @@ impl Default for Record {
             shown: Vec::new(),
             done: Vec::new(),
             refused: Vec::new(),
+            denied: Vec::new(),
             children: Vec::new(),
             heard: Vec::new(),
             processes_ended: 0,

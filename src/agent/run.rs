@@ -8,14 +8,15 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use futures_util::FutureExt;
-use tokio::time::Instant;
 
 use super::cancel::CancelScope;
+use super::clock::RunClock;
 use super::host::{Host, Inbox, RunTree};
 use super::record::Record;
 use super::runaway::LoopGuard;
 use super::turn::TurnPlan;
 use super::{compact, conclude, dispatch, turn};
+use crate::domain::approval::Asker;
 use crate::domain::budget::{Dimension, Limit};
 use crate::domain::context_store::Sensitivity;
 use crate::domain::contract::Contract;
@@ -64,8 +65,8 @@ pub struct RunShared {
     pub children: Mutex<Vec<Sha>>,
     /// What its model knows of files.
     pub seen: Arc<Seen>,
-    /// When it began, on the monotonic clock.
-    pub began: Instant,
+    /// Its running time.
+    pub clock: Arc<RunClock>,
 }
 
 impl RunShared {
@@ -88,7 +89,7 @@ impl RunShared {
 
     /// Running time so far, in ms.
     pub fn elapsed_ms(&self) -> u64 {
-        u64::try_from(self.began.elapsed().as_millis()).unwrap_or(u64::MAX)
+        self.clock.elapsed_ms()
     }
 }
 
@@ -259,14 +260,13 @@ impl Run {
 /// and all that the run started is gone.
 pub async fn run_agent(run: &mut Run) -> Ending {
     let shared = Arc::clone(&run.shared);
-    let deadline = deadline(&shared);
     let ending = {
         let looped = AssertUnwindSafe(turn_after_turn(run)).catch_unwind();
         tokio::pin!(looped);
         let in_time = tokio::select! {
             biased;
             ending = &mut looped => Some(ending),
-            () = until(deadline) => None,
+            () = time_is_up(&shared) => None,
         };
         if let Some(ending) = in_time {
             ending
@@ -285,21 +285,24 @@ pub async fn run_agent(run: &mut Run) -> Ending {
     match (ending, shared.tree.ledger().overrun(shared.account)) {
         // An ancestor's scope is fired with this reason when a descendant overran its budget.
         (Ending::Cancelled(By::Budget), Some(dimension)) => Ending::Overrun(dimension),
+        (Ending::Completed, _) if was_blocked(run) => Ending::Blocked(Code::Denied),
         (ending, _) => ending,
     }
 }
 
-fn deadline(shared: &RunShared) -> Option<Instant> {
-    match shared.tree.ledger().limits(shared.account)[Dimension::Duration] {
-        Limit::Of(ms) => shared.began.checked_add(Duration::from_millis(ms)),
-        Limit::Unlimited | Limit::Off => None,
-    }
+/// True if something was denied to the run that answers the user, and nobody was there to see it: it
+/// may have done what it could, but not what it wanted to.
+fn was_blocked(run: &Run) -> bool {
+    let unseen = matches!(run.shared.host.asker, Asker::Nobody(_));
+    unseen && run.shared.contract.depth() == 0 && !run.record.denied.is_empty()
 }
 
-async fn until(deadline: Option<Instant>) {
-    match deadline {
-        Some(at) => tokio::time::sleep_until(at).await,
-        None => std::future::pending().await,
+/// Waits until the run has used its duration; the time that it waits for a person is not counted.
+async fn time_is_up(shared: &RunShared) {
+    let limit = shared.tree.ledger().limits(shared.account)[Dimension::Duration];
+    match limit {
+        Limit::Of(ms) => shared.clock.reaches(Duration::from_millis(ms)).await,
+        Limit::Unlimited | Limit::Off => std::future::pending().await,
     }
 }
 

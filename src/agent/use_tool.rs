@@ -11,7 +11,7 @@ use serde_json::Value;
 use tokio::sync::mpsc;
 use tokio::time::{Instant, timeout};
 
-use super::approve::{self, Permit};
+use super::approve::{self, Permit, Wish};
 use super::changes;
 use super::dispatch::CallEnd;
 use super::run::RunShared;
@@ -23,7 +23,7 @@ use crate::domain::role::Permission;
 use crate::tool::{Progress, Tool, ToolContext, ToolOutput};
 
 /// How long a tool may take to end after a cancel before it is left behind.
-const CANCEL_GRACE: Duration = Duration::from_secs(2);
+pub(super) const CANCEL_GRACE: Duration = Duration::from_secs(2);
 
 /// Makes the call, if it may be made.
 pub(super) async fn use_tool(
@@ -35,10 +35,23 @@ pub(super) async fn use_tool(
     if shared.scope.ending().is_some() {
         return CallEnd::unstarted(Failure::NotRun, "not run: cancelled before it started");
     }
-    shared.tree.ledger().charge_calls(shared.account, 1);
+    let in_flight = shared.clock.enter();
     let (progress, output) = Progress::channel();
     let mut context = context(shared, progress);
-    match approve::permit(shared, call, tool, &arguments, &context).await {
+    let wish = Wish {
+        shared,
+        call,
+        tool,
+        arguments: &arguments,
+        context: &context,
+        in_flight: &in_flight,
+    };
+    let permit = approve::permit(&wish).await;
+    // What is not run for want of an answer is free.
+    if !matches!(permit, Permit::Not(Failure::NotRun, _)) {
+        shared.tree.ledger().charge_calls(shared.account, 1);
+    }
+    match permit {
         Permit::Allowed(shown) => context.approved = shown.map(Arc::new),
         Permit::Not(failure, words) => return CallEnd::unstarted(failure, words),
     }

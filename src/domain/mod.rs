@@ -6,11 +6,12 @@
 //!
 //! Reading order: [`ids`], [`message`], [`history`], [`usage`], [`budget`], [`ledger`],
 //! [`spending`], [`context_store`], [`role`], [`scope`], [`violation`], [`request`], [`grant`],
-//! [`approval`], [`fence`], [`shell_words`], [`rules`], [`contract`] (made by [`narrow`], with
-//! [`fingerprint`], [`secrecy`] and [`allot`]), [`report`], [`stamp`], [`event`], [`mod@line`],
-//! [`command`], [`exit`].
+//! [`approval`], [`fence`], [`shell_words`], [`rules`], [`allowance`], [`permit`], [`contract`]
+//! (made by [`narrow`], with [`fingerprint`], [`secrecy`] and [`allot`]), [`report`], [`stamp`],
+//! [`event`], [`mod@line`], [`command`], [`exit`].
 
 pub mod allot;
+pub mod allowance;
 pub mod approval;
 pub mod budget;
 mod cap;
@@ -30,8 +31,10 @@ pub mod history;
 pub mod ids;
 pub mod ledger;
 pub mod line;
+mod matching;
 pub mod message;
 pub mod narrow;
+pub mod permit;
 pub mod report;
 pub mod request;
 pub mod role;

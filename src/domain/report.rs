@@ -170,6 +170,9 @@ impl Ending {
 
     /// One sentence on how a parent should take this outcome.
     pub fn next(self) -> &'static str {
+        if self == Self::Blocked(Code::Denied) {
+            return "A call that it wanted to make was denied: take its answer as unfinished.";
+        }
         match self.status() {
             Status::Completed => {
                 "Done; its evidence marked verified was really shown to the child."

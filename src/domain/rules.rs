@@ -193,6 +193,12 @@ impl Rules {
         self
     }
 
+    /// True if any of them is about this tool.
+    pub fn name(&self, tool: &str) -> bool {
+        let mut all = self.allow.iter().chain(&self.ask).chain(&self.deny);
+        all.any(|rule| rule.tool() == tool)
+    }
+
     /// What somebody may add who can only make things stricter, such as a project's own file: the
     /// same without what it would allow, and what was left out.
     #[must_use]

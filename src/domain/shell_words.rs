@@ -181,6 +181,11 @@ impl Scan {
 
     fn end_part(&mut self) {
         self.end_word();
+        if self.role != Role::Word {
+            // A redirection without its file is no command; what follows is none of its words.
+            self.role = Role::Word;
+            self.parsed.complete = false;
+        }
         let mut words = std::mem::take(&mut self.words);
         let reserved = words.iter().take_while(|word| is_reserved(word)).count();
         // `!` only turns the exit code round.

@@ -6,6 +6,7 @@ use std::time::Duration;
 use crate::domain::approval::{Asker, Mode};
 use crate::domain::budget::{Budget, Preset, Totals};
 use crate::domain::event::Level;
+use crate::domain::fence::Fence;
 use crate::domain::ids::SessionId;
 use crate::domain::role::{Permission, Role};
 use crate::domain::rules::Rules;
@@ -111,6 +112,10 @@ pub struct Config {
     pub rules: Rules,
     /// Who is asked.
     pub asker: Asker,
+    /// The user's own command for the tests; one that was only detected is asked about.
+    pub test_command: Option<String>,
+    /// How commands are fenced, where that is known already; else it is found out by trying.
+    pub fence: Option<Fence>,
     /// How commands are run.
     pub sandbox: SandboxSettings,
     /// How deep runs may go.

@@ -88,7 +88,8 @@ async fn finish(run: Run, ending: Ending) -> (History, Usage) {
         shared.emit(unfinished_notice(child)).await;
     }
     // Words of an earlier turn are no answer of a run that completed without any.
-    let silent = ending == Ending::Completed && conclude::last_message_is_silent(&run);
+    let ended_by_itself = matches!(ending, Ending::Completed | Ending::Blocked(_));
+    let silent = ended_by_itself && conclude::last_message_is_silent(&run);
     let reply = Some(run.record.last_text.clone()).filter(|text| !silent && !text.is_empty());
     let finished = RunFinished { reply, ..conclude::finished(&run, ending) };
     shared.emit(Fact::RunFinished(Box::new(finished))).await;

@@ -2,24 +2,27 @@
 //! and carries out commands. It knows no screen; front ends talk to it through two channels.
 
 mod budget;
+mod cancelling;
 mod config;
+mod deciding;
 mod diff;
 mod errand;
 mod models;
 pub mod server;
 pub mod setup;
 
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
-use std::sync::{Arc, Mutex};
-use std::time::Duration;
+use std::sync::atomic::{AtomicBool, AtomicU32};
+use std::sync::{Arc, Mutex, OnceLock};
 
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
 
+use crate::agent::approvals::Approvals;
 use crate::agent::briefing;
 use crate::agent::cancel::{CancelScope, LiveTasks};
 use crate::agent::changes::Changes;
+use crate::agent::clock::RunClock;
 use crate::agent::host::{Host, Inbox, RunTree, Typed};
 use crate::agent::run::{Run, RunShared, standing_tokens};
 use crate::domain::command::Command;
@@ -27,7 +30,7 @@ use crate::domain::context_store::{ContextStore, Sensitivity, SnippetKind};
 use crate::domain::contract::{Contract, Root};
 use crate::domain::event::{Event, Fact, Level, Origin};
 use crate::domain::history::History;
-use crate::domain::ids::{RunId, TaskId};
+use crate::domain::ids::RunId;
 use crate::domain::ledger::Ledger;
 use crate::domain::report::{By, Ending};
 use crate::domain::role::{OUTPUT_PER_REQUEST, Permission, Role, RoleTable};
@@ -51,13 +54,9 @@ pub use config::{ClockFn, Config, Detect, Found, Pin, RunLimits, Share, Switch};
 const EVENTS_AHEAD: usize = 1_024;
 /// Commands that wait for the session; a person types no faster.
 const COMMANDS_AHEAD: usize = 64;
-/// How long a cancel waits for its event to be taken before it acts all the same.
-const TELL_FIRST: Duration = Duration::from_millis(50);
 
 /// Why a session ends that took too long.
 pub const TIMEOUT: &str = "timeout";
-/// How a run ends that a person cancels.
-const CANCELLED: Ending = Ending::Cancelled(By::User);
 
 /// A running conversation.
 pub struct Session {
@@ -171,6 +170,11 @@ impl Conversation {
                 workspace: config.workspace,
                 sandbox: Arc::new(Sandbox::new(config.sandbox)),
                 mode: Mutex::new(config.mode),
+                rules: config.rules,
+                asker: config.asker,
+                approvals: Approvals::default(),
+                fence: config.fence.map(OnceLock::from).unwrap_or_default(),
+                test_command: config.test_command,
                 store: Mutex::new(ContextStore::default()),
                 redactor: Redactor::new(config.secrets.clone()),
                 secrets: config.secrets,
@@ -273,12 +277,10 @@ impl Conversation {
             Command::Compact => self.compact().await,
             Command::ListModels => self.list_models().await,
             Command::SetModel { model } => self.set_model(&model).await,
-            Command::SetMode { mode } => {
-                self.host.set_mode(mode);
-                self.tell(Fact::ModeChanged { mode }).await;
-            }
+            Command::SetMode { mode } => self.set_mode(mode).await,
+            Command::Decide { run, call, answer } => self.decide(&run, &call, answer).await,
             Command::Diff { task } => self.show_diff(task).await,
-            Command::Decide { .. } | Command::Shell { .. } | Command::Trust { .. } => {}
+            Command::Shell { .. } | Command::Trust { .. } => {}
             Command::Quit => {}
         }
     }
@@ -292,52 +294,6 @@ impl Conversation {
             self.typed.push(typed);
         } else {
             self.begin(Errand::Answer(typed));
-        }
-    }
-
-    async fn cancel_task(&mut self, task: TaskId) {
-        match self.host.live.get(task) {
-            Some(scope) if scope.ending().is_none() => {
-                self.cancel(&scope, task.to_string(), CANCELLED, By::User).await;
-            }
-            Some(_) => {}
-            None => {
-                let text = format!("there is no task #{} that could be cancelled", task.0);
-                self.tell(Fact::notice(Level::Info, "NOTHING_TO_CANCEL", text)).await;
-            }
-        }
-    }
-
-    /// Stops the parent run and everything under it; nothing starts again by itself.
-    async fn stop(&mut self) {
-        let Some(running) = &self.running else {
-            let text = "nothing is running";
-            return self.tell(Fact::notice(Level::Info, "NOTHING_TO_CANCEL", text)).await;
-        };
-        if running.scope.ending().is_some() {
-            return;
-        }
-        let (scope, target) = (running.scope.clone(), running.id.to_string());
-        let unsent = self.typed.drain().len();
-        self.cancel(&scope, target, CANCELLED, By::User).await;
-        if unsent > 0 {
-            let text = match unsent {
-                1 => "stopped; the message that waited was not sent".to_owned(),
-                many => format!("stopped; the {many} messages that waited were not sent"),
-            };
-            self.tell(Fact::notice(Level::Warning, "UNSENT", text)).await;
-        }
-    }
-
-    /// The event comes first, so that the record reads in the right order; but a cancel never
-    /// waits for a slow reader.
-    async fn cancel(&self, scope: &CancelScope, target: String, ending: Ending, by: By) {
-        let told = self.tell(Fact::CancelRequested { target, by });
-        tokio::pin!(told);
-        let in_time = tokio::time::timeout(TELL_FIRST, &mut told).await.is_ok();
-        scope.fire(ending);
-        if !in_time {
-            told.await;
         }
     }
 
@@ -427,20 +383,9 @@ impl Conversation {
             above: None,
             children: Mutex::default(),
             seen: Arc::clone(&self.seen),
-            began: Instant::now(),
+            clock: RunClock::start(),
             host,
         }
-    }
-
-    /// Ends the run that is going on by shutdown and waits for it.
-    async fn end_running(&mut self, ending: Ending) {
-        let Some(running) = self.running.take() else { return };
-        if running.scope.ending().is_none() && !running.over.load(Ordering::Acquire) {
-            let target = running.id.to_string();
-            self.cancel(&running.scope, target, ending, By::Shutdown).await;
-        }
-        // The run has told all it had to tell when its task ends; what it returns is not needed.
-        drop(running.task.await);
     }
 
     async fn close(mut self, reason: &'static str, hub: HubTask) {

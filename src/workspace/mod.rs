@@ -19,6 +19,7 @@ pub mod scope;
 pub mod seen;
 pub mod shadow;
 pub mod snapshot;
+pub mod write;
 
 mod branch;
 mod root;

@@ -84,6 +84,8 @@ fn config(workspace: &TempDir, sessions: Option<&TempDir>) -> Config {
         mode: offshoot::domain::approval::Mode::FullAccess,
         rules: offshoot::domain::rules::Rules::default(),
         asker: offshoot::domain::approval::Asker::Person,
+        test_command: None,
+        fence: None,
         sandbox: offshoot::sandbox::SandboxSettings::bare("/proc/self/exe"),
         max_depth: 1,
         switch: None,

@@ -20,6 +20,7 @@ use offshoot::domain::approval::{Asker, Mode};
 use offshoot::domain::budget::Preset;
 use offshoot::domain::command::Command;
 use offshoot::domain::event::{Event, Fact, RunFinished, Timestamp};
+use offshoot::domain::fence::{Fence, FenceLevel};
 use offshoot::domain::ids::SessionId;
 use offshoot::domain::message::{Message, ToolResult};
 use offshoot::domain::report::{Report, Status};
@@ -52,6 +53,8 @@ pub struct Stage {
     pub mode: Mode,
     pub rules: Rules,
     pub asker: Asker,
+    pub test_command: Option<String>,
+    pub fence: Option<Fence>,
     pub max_depth: u32,
     pub tools: Toolbox,
     pub roles: Vec<Role>,
@@ -80,6 +83,8 @@ impl Stage {
             mode: Mode::FullAccess,
             rules: Rules::default(),
             asker: Asker::Person,
+            test_command: None,
+            fence: Some(fence(FenceLevel::Fenced)),
             max_depth: 1,
             tools: Toolbox::standard(),
             roles: Vec::new(),
@@ -131,6 +136,8 @@ impl Stage {
             mode: self.mode,
             rules: self.rules,
             asker: self.asker,
+            test_command: self.test_command,
+            fence: self.fence,
             sandbox: SandboxSettings::bare(env!("CARGO_BIN_EXE_offshoot")),
             max_depth: self.max_depth,
             patience: self.patience,
@@ -386,6 +393,15 @@ fn collect(folder: &Path, found: &mut Vec<(String, String)>) {
             found.push((path.display().to_string(), text));
         }
     }
+}
+
+/// A fence of this level, with what is missing if it is not whole.
+pub fn fence(level: FenceLevel) -> Fence {
+    let missing = match level {
+        FenceLevel::Fenced => Vec::new(),
+        FenceLevel::Partial | FenceLevel::Unfenced => vec!["files not fenced".to_owned()],
+    };
+    Fence { level, loopback: true, missing }
 }
 
 /// A script in which the parent makes `calls` and then answers `reply`.

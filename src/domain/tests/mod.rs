@@ -10,6 +10,7 @@ mod history;
 mod ledger;
 mod narrow;
 mod never_wider;
+mod permit;
 mod report;
 mod scope;
 mod spending;
