@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use offshoot::sandbox::Outcome;
 
 use crate::common;
-use crate::ground::{Running, alone, children, closed_again, gone, marked, open_files};
+use crate::ground::{PATIENCE, Running, alone, children, closed_again, gone, marked, open_files};
 
 /// What is cancelled, and how long the middle one of many rounds may take on a quiet machine.
 struct Scene {
@@ -139,7 +139,13 @@ fn cancelling_one_command_touches_nothing_of_the_other() {
             let number = |process: String| process.split(' ').next().unwrap().to_owned();
             marked(mark).into_iter().map(number).collect()
         };
-        let before = numbers(&other.mark);
+        // What is just being started has no environment to be read.
+        let mut before = numbers(&other.mark);
+        let began = Instant::now();
+        while before.len() < 3 && began.elapsed() < PATIENCE {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+            before = numbers(&other.mark);
+        }
         assert_eq!(before.len(), 3, "{before:?}");
         cancel_ready(one).await;
         assert_eq!(numbers(&other.mark), before);

@@ -38,7 +38,11 @@ fn what_a_command_leaves_running_is_ended_and_counted() {
         for (script, count) in [
             ("sleep 600 & exit 3", 1),
             ("sleep 600 & sleep 600 & setsid sleep 600 & exit 3", 3),
-            ("(setsid sh -c 'trap \"\" TERM; sleep 600; sleep 600' &); sleep 0.1; exit 3", 2),
+            (
+                "(setsid sh -c 'trap \"\" TERM; sleep 600 & touch up; wait' &); \
+                 until [ -e up ]; do sleep 0.01; done; exit 3",
+                2,
+            ),
         ] {
             let (ended, _) = ground.run(script).await;
             assert_eq!(

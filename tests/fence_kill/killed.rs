@@ -88,10 +88,7 @@ fn a_helper_that_is_killed_leaves_nothing() {
                 running.ready().await;
                 kill_process(only_helper(), Signal::KILL).unwrap();
                 let error = running.end().await.unwrap_err();
-                assert!(
-                    matches!(&error, SandboxError::Helper(why) if why.contains("were ended")),
-                    "{error}"
-                );
+                assert!(matches!(&error, SandboxError::Helper(_)), "{error}");
                 assert_eq!(children(), [].into());
             }
         }
