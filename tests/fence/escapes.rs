@@ -63,8 +63,10 @@ async fn attempts_meet_a_fence(sandbox: Sandbox) {
     let ran = scene::run(&sandbox, scene::job(&scene.work(), &command)).await;
     assert_eq!(ran.outcome, Outcome::Exited(0), "{}", ran.text);
     let results = results(&ran.text);
-    for (name, why) in results.iter().filter(|(_, it)| it.starts_with("skipped: ")) {
-        aloud::skipped(&format!("{name}: {why}"));
+    for (name, came_of_it) in &results {
+        if let Some(why) = came_of_it.strip_prefix("skipped: ") {
+            aloud::skipped(&format!("{name}: {why}"));
+        }
     }
     let open: Vec<_> = results.iter().filter(|result| !is_stopped(result)).collect();
     assert!(open.is_empty(), "these got out, with {fence}: {open:?}");

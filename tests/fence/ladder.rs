@@ -29,7 +29,9 @@ fn found_without(refused: &[i64], error: i32) -> Vec<String> {
     let home = scene::folder();
     let doctor = std::thread::spawn(move || {
         // It holds for this thread and for what it starts.
-        program.iter().for_each(|program| seccompiler::apply_filter(program).unwrap());
+        if let Some(program) = program {
+            seccompiler::apply_filter(&program).unwrap();
+        }
         Command::new(scene::program())
             .arg("doctor")
             .env_clear()

@@ -6,11 +6,15 @@ use std::fs;
 
 use rustix::process::{Pid, getpgid, getpid};
 
+/// Numbers that a filter has room for.
+pub(super) const MOST: usize = 40;
+
 /// Numbers that a signal can be addressed to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Others {
     /// Processes and their threads as they are now: a signal to a thread's number reaches its process.
-    pub(super) ids: BTreeSet<i32>,
+    /// No more than [`MOST`], the processes first.
+    pub(super) ids: Vec<i32>,
     /// Their process groups.
     pub(super) groups: BTreeSet<i32>,
 }
@@ -25,14 +29,16 @@ impl Others {
             .filter_map(|process| getpgid(Pid::from_raw(*process)).ok())
             .map(|group| Pid::as_raw(Some(group)))
             .collect();
-        let ids = processes.iter().flat_map(|process| threads(*process)).collect();
+        let threads = processes.iter().flat_map(|process| threads(*process));
+        let threads = threads.filter(|thread| !processes.contains(thread));
+        let ids = processes.iter().copied().chain(threads).take(MOST).collect();
         Self { ids, groups }
     }
 }
 
-/// The process and its threads.
+/// A process's threads, itself among them.
 fn threads(process: i32) -> Vec<i32> {
     let tasks = fs::read_dir(format!("/proc/{process}/task"));
     let listed = tasks.into_iter().flatten().filter_map(Result::ok);
-    listed.filter_map(|task| task.file_name().to_str()?.parse().ok()).chain([process]).collect()
+    listed.filter_map(|task| task.file_name().to_str()?.parse().ok()).collect()
 }

@@ -54,12 +54,14 @@ impl Calls {
         Ok(())
     }
 
-    /// One program per error number.
+    /// One program per error number, and one for signals, of which there can be many rules.
     fn programs(&self) -> Result<Vec<BpfProgram>, String> {
         let architecture = TargetArch::try_from(std::env::consts::ARCH)
             .map_err(|_| format!("not for the architecture {}", std::env::consts::ARCH))?;
+        let signals = self.signals()?.map(|rules| (rules, libc::EPERM));
         [(self.refused()?, libc::EPERM), (self.absent(), libc::ENOSYS)]
             .into_iter()
+            .chain(signals)
             .map(|(rules, number)| {
                 let action = SeccompAction::Errno(number.unsigned_abs());
                 SeccompFilter::new(rules.0, SeccompAction::Allow, action, architecture)
@@ -99,10 +101,14 @@ impl Calls {
         add_namespaces(rules)?;
         // The limits of another process: one of no processor time is as good as a kill.
         rules.when(libc::SYS_prlimit64, &[(0, Is::Ne, 0), (2, Is::Ne, 0)])?;
-        if let Some(others) = &self.others {
-            add_signals(rules, others)?;
-        }
         Ok(())
+    }
+
+    fn signals(&self) -> Result<Option<Rules>, String> {
+        let Some(others) = &self.others else { return Ok(None) };
+        let mut rules = Rules::default();
+        add_signals(&mut rules, others).map_err(|error| error.to_string())?;
+        Ok(Some(rules))
     }
 
     fn add_sockets(&self, rules: &mut Rules) -> Result<(), seccompiler::BackendError> {
@@ -257,13 +263,15 @@ fn number(value: i32) -> u64 {
 #[allow(clippy::unwrap_used, reason = "tests")]
 mod tests {
     use super::*;
+    use crate::sandbox::confine::others::MOST;
 
     /// The kernel takes no longer program.
     const LONGEST: usize = 4_096;
 
     #[test]
     fn every_filter_that_can_be_needed_can_be_built() {
-        let others = Others { ids: (1..=64).collect(), groups: [1, 2].into() };
+        let most = i32::try_from(MOST).unwrap();
+        let others = Others { ids: (1..=most).collect(), groups: [1, 2].into() };
         for choice in 0..32_u8 {
             let is = |bit: u8| choice & (1 << bit) != 0;
             let calls = Calls {
@@ -274,7 +282,7 @@ mod tests {
                 others: is(4).then(|| others.clone()),
             };
             let programs = calls.programs().unwrap();
-            assert_eq!(programs.len(), 2);
+            assert_eq!(programs.len(), if is(4) { 3 } else { 2 });
             for program in programs {
                 assert!(!program.is_empty() && program.len() < LONGEST, "{}", program.len());
             }
