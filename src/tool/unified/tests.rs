@@ -1,5 +1,5 @@
 //! Diffs by table, and any diff put on again.
-#![allow(clippy::unwrap_used, reason = "tests")]
+#![allow(clippy::unwrap_used, clippy::format_collect, reason = "tests")]
 
 use proptest::prelude::*;
 

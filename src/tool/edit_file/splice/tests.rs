@@ -1,5 +1,5 @@
 //! Edits by table, and any edits against a naive model.
-#![allow(clippy::unwrap_used, reason = "tests")]
+#![allow(clippy::unwrap_used, clippy::format_collect, clippy::naive_bytecount, reason = "tests")]
 
 use proptest::prelude::*;
 
