@@ -10,6 +10,7 @@ mod errand;
 mod models;
 pub mod server;
 pub mod setup;
+mod shell;
 
 use std::sync::atomic::{AtomicBool, AtomicU32};
 use std::sync::{Arc, Mutex, OnceLock};
@@ -47,6 +48,7 @@ use crate::workspace::shadow::Shadow;
 use crate::workspace::snapshot::Tracker;
 
 use errand::Errand;
+use shell::Shell;
 
 pub use config::{ClockFn, Config, Detect, Found, Pin, RunLimits, Share, Switch};
 
@@ -129,6 +131,9 @@ struct Conversation {
     typed: Arc<Inbox>,
     running: Option<Running>,
     runs: u32,
+    /// The newest command of the person's own.
+    shell: Option<Shell>,
+    shells: u32,
     /// The newest run that answers, or answered, the user.
     newest: Option<RunId>,
     spent: Usage,
@@ -162,6 +167,8 @@ impl Conversation {
             typed: Arc::default(),
             running: None,
             runs: 0,
+            shell: None,
+            shells: 0,
             newest: None,
             spent: Usage::none(),
             host: Arc::new(Host {
@@ -280,8 +287,8 @@ impl Conversation {
             Command::SetMode { mode } => self.set_mode(mode).await,
             Command::Decide { run, call, answer } => self.decide(&run, &call, answer).await,
             Command::Diff { task } => self.show_diff(task).await,
-            Command::Shell { .. } | Command::Trust { .. } => {}
-            Command::Quit => {}
+            Command::Shell { command } => self.shell(command).await,
+            Command::Trust { .. } | Command::Quit => {}
         }
     }
 
@@ -390,6 +397,7 @@ impl Conversation {
 
     async fn close(mut self, reason: &'static str, hub: HubTask) {
         self.end_running(Ending::Cancelled(By::Shutdown)).await;
+        self.end_shell().await;
         self.tell(Fact::SessionFinished { reason: reason.to_owned() }).await;
         hub.finish().await;
     }
