@@ -400,6 +400,7 @@ impl Conversation {
         self.end_shell().await;
         self.tell(Fact::SessionFinished { reason: reason.to_owned() }).await;
         hub.finish().await;
+        self.host.sandbox.close().await;
     }
 }
 

@@ -166,7 +166,8 @@ mod tests {
     #[test]
     fn what_is_not_held_is_refused_with_the_tools_there_are_and_no_others() {
         for (name, kind) in [
-            ("write_file", RefusalKind::UnknownTool),
+            ("write_file", RefusalKind::NotHeld),
+            ("fly_kite", RefusalKind::UnknownTool),
             ("READ_FILE", RefusalKind::UnknownTool),
             ("", RefusalKind::UnknownTool),
             ("task", RefusalKind::NotHeld),

@@ -8,11 +8,13 @@ use crate::domain::message::ToolSchema;
 use crate::domain::role::Permission;
 
 use super::bash::Bash;
+use super::edit_file::EditFile;
 use super::git_diff::GitDiff;
 use super::list_files::ListFiles;
 use super::read_file::ReadFile;
 use super::run_tests::RunTests;
 use super::search::Search;
+use super::write_file::WriteFile;
 use super::{Tool, task};
 
 /// A set of tools; cheap to clone.
@@ -29,6 +31,8 @@ impl Toolbox {
             .with(Arc::new(ListFiles::new()))
             .with(Arc::new(ReadFile::new()))
             .with(Arc::new(Search::new()))
+            .with(Arc::new(WriteFile::new()))
+            .with(Arc::new(EditFile::new()))
             .with(Arc::new(GitDiff::new()))
             .with(Arc::new(Bash::new()))
             .with(Arc::new(RunTests::new(None)))
@@ -121,7 +125,11 @@ mod tests {
         for schema in &schemas {
             assert_eq!(schema.parameters["additionalProperties"], json!(false));
             assert!(!schema.description.is_empty());
-            let most = if schema.name == task::NAME { 2_600 } else { 700 };
+            let most = match schema.name.as_str() {
+                task::NAME => 2_600,
+                "edit_file" => 1_000,
+                _ => 700,
+            };
             assert!(size(schema) <= most, "{} has {} characters", schema.name, size(schema));
         }
         let text = |schemas: &[ToolSchema]| {
@@ -134,12 +142,14 @@ mod tests {
     fn permissions_name_every_tool_and_task() {
         let right = [
             ("bash", Permission::Execute),
+            ("edit_file", Permission::Write),
             ("git_diff", Permission::Read),
             ("list_files", Permission::Read),
             ("read_file", Permission::Read),
             ("run_tests", Permission::Test),
             ("search", Permission::Read),
             ("task", Permission::Delegate),
+            ("write_file", Permission::Write),
         ];
         let right = right.map(|(name, permission)| (name.to_owned(), permission));
         assert_eq!(Toolbox::standard().permissions(), BTreeMap::from(right));
