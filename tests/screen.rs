@@ -3,6 +3,10 @@
 
 #[path = "common/aloud.rs"]
 mod aloud;
+#[path = "screen/asking.rs"]
+mod asking;
+#[path = "screen/asking_frames.rs"]
+mod asking_frames;
 #[path = "screen/children.rs"]
 mod children;
 #[path = "screen/faults.rs"]

@@ -112,6 +112,7 @@ mod tests {
             permissions: permissions.iter().copied().collect(),
             paths: vec![PathScope::all()],
             tools: tools.iter().map(|&tool| tool.to_owned()).collect(),
+            rules: None,
             budget: Preset::Normal.parent(),
             output_per_request: 8_192,
             provider: "script".to_owned(),

@@ -53,11 +53,24 @@ pub struct Asking {
 impl Asking {
     fn about(approval: &Approval) -> Self {
         let body = match (&approval.diff, &approval.command) {
-            (Some(diff), _) => LongText::of(diff, Kind::Diff),
+            (Some(diff), _) => LongText::of(hunks(diff), Kind::Diff),
             (None, Some(command)) => LongText::of(command, Kind::Plain),
             (None, None) => LongText::of(&approval.summary, Kind::Plain),
         };
         Self { number: approval.number, body, reason: None, guard: Guard::default() }
+    }
+}
+
+/// The diff of one file without the two lines that name it: the question does.
+fn hunks(diff: &str) -> &str {
+    let first = diff.lines().take(3).collect::<Vec<_>>();
+    match first[..] {
+        [old, new, hunk]
+            if old.starts_with("--- ") && new.starts_with("+++ ") && hunk.starts_with("@@ ") =>
+        {
+            diff.splitn(3, '\n').nth(2).unwrap_or(diff)
+        }
+        _ => diff,
     }
 }
 

@@ -216,7 +216,7 @@ pub fn footer(contexts: &[Context], children: bool, lang: Lang, cells: usize) ->
     let mut hints: Vec<(Hint, String)> = Vec::new();
     for binding in bindings().filter(|binding| works(binding, contexts)) {
         let Some(mut hint) = binding.footer else { continue };
-        if is_asked(contexts) && !counts_while_asked(binding) {
+        if is_asked(contexts) && !counts_while_asked(binding, contexts) {
             continue;
         }
         if children && binding.action == Action::NextPane {
@@ -247,10 +247,12 @@ fn is_asked(contexts: &[Context]) -> bool {
 }
 
 /// True for the keys that do anything while something is asked.
-fn counts_while_asked(binding: &Binding) -> bool {
+fn counts_while_asked(binding: &Binding, contexts: &[Context]) -> bool {
     match binding.context {
         Context::Approval | Context::Reason | Context::Trust | Context::Asked => true,
-        Context::Everywhere => binding.action == Action::CancelChild,
+        Context::Everywhere => {
+            binding.action == Action::CancelChild && !contexts.contains(&Context::Trust)
+        }
         Context::Composer | Context::Panes | Context::Delegations | Context::Overlay => false,
     }
 }

@@ -98,10 +98,10 @@ fn the_top_line_gives_up_what_matters_least_first() {
     for (width, there, gone) in [
         (120, "~/a/long/way/to/the/code/demo (main)", "…"),
         (100, "~/a/long/way/to/the/code/demo (main)", "kept out"),
-        (80, "…/way/to/the/code/demo (main)", "ctx"),
-        (60, "demo (main)", "…"),
-        (50, "script · demo-1 · read-only · $0.04", "demo (main)"),
-        (40, "read-only · $0.04", "kept"),
+        (80, "…/the/code/demo (main)", "ctx"),
+        (60, "script · demo-1 · read-only · fenced · $0.04", "…"),
+        (50, "demo", "demo (main)"),
+        (40, "read-only · fenced · $0.04", "kept"),
     ] {
         let line = top(width);
         assert!(line.contains(there) && !line.contains(gone), "{width}: {line}");

@@ -83,7 +83,7 @@ pub(super) static BINDINGS: &[Binding] = &[
         Action::Trust(true),
         ("trust this folder's own files as they are now", "信任此文件夹自带的文件（按其现状）"),
     )
-    .footer(1, "trust them", "信任"),
+    .footer(1, "yes", "信任"),
     binding(
         Context::Trust,
         &[char('n'), plain(KeyCode::Esc)],
@@ -91,7 +91,7 @@ pub(super) static BINDINGS: &[Binding] = &[
         Action::Trust(false),
         ("go on without them", "不采用，继续"),
     )
-    .footer(1, "go on without them", "不采用，继续"),
+    .footer(1, "no", "不采用"),
     binding(
         Context::Asked,
         &[plain(KeyCode::Up), char('k')],

@@ -1,4 +1,4 @@
-//! The questions that lie over the panes: who asks, what exactly would happen, what each answer
+//! The question about a call, over the panes: who asks, what exactly would happen, what each answer
 //! covers. Down to a single cell there is something that says that a person is asked.
 
 use ratatui::buffer::Buffer;
@@ -8,17 +8,16 @@ use crate::domain::event::Timestamp;
 use crate::sanitize;
 use crate::story::{Approval, Asker, Story};
 
-use super::super::asking::Asking;
 use super::super::composer::Composer;
 use super::super::lang::Lang;
 use super::super::layout::{Areas, Shape};
-use super::super::long_text::LongText;
+use super::super::long_text::{LongRow, LongText};
 use super::super::overlay::page_area;
 use super::super::paint::{self, Row, Tone, piece};
 use super::super::screen::Screen;
-use super::super::trust::Trust;
 use super::super::wrap;
-use super::{sheet, words};
+use super::approval_words::{answers, answers_in_short, asker, head, title};
+use super::{sheet, trust, words};
 
 /// No question is wider than this.
 const WIDEST: u16 = 110;
@@ -29,20 +28,17 @@ const FEW: usize = 4;
 
 /// Brings what is visible of the open question up to date, and takes note that it is seen.
 pub fn arrange(screen: &mut Screen, story: &Story, areas: Areas, now: Timestamp) {
-    if let Some(trust) = &mut screen.trust {
-        trust.guard.seen(now);
-        let area = sheet::inner(page_area(areas), areas.shape);
-        trust.text.arrange(area.width.into(), area.height.into());
-        return;
+    if let Some(asked) = &mut screen.trust {
+        return trust::arrange(asked, areas, now);
     }
     let lang = screen.lang;
     let Some(open) = &mut screen.questions.open else { return };
     let Some(approval) = story.approvals().get(open.number) else { return };
     open.guard.seen(now);
-    let most = room(areas);
-    let width = usize::from(sheet::inner(most, areas.shape).width);
-    let plan = Plan::of(approval, open, story, lang, (width, most.height), areas.shape);
-    open.body.arrange(width, plan.body);
+    let question = Question::of(approval, open.reason.as_ref(), story, lang, areas);
+    let (width, room) = (question.width, question.room());
+    let height = open.body.rows_up_to(width, room).max(1);
+    open.body.arrange(width, height);
 }
 
 /// Draws the open question, if there is one; gives back where the caret is.
@@ -53,39 +49,35 @@ pub fn draw(
     now: Timestamp,
     buffer: &mut Buffer,
 ) -> Option<Position> {
-    if let Some(trust) = &screen.trust {
-        draw_trust(screen, trust, areas, buffer);
+    if let Some(asked) = &screen.trust {
+        trust::draw(screen, asked, areas, buffer);
         return None;
     }
     let open = screen.questions.open.as_ref()?;
     let approval = story.approvals().get(open.number)?;
-    let most = room(areas);
-    let inner = sheet::inner(most, areas.shape);
-    let mut rows = vec![head(approval, screen.lang)];
-    if areas.shape == Shape::Bare {
-        rows.insert(0, Row::of(title(approval, story, screen.lang), Tone::Strong));
-    }
-    rows.extend(body(&open.body));
-    let tail = Tail::of(approval, open, story, screen.lang, inner.height.into());
+    let question = Question::of(approval, open.reason.as_ref(), story, screen.lang, areas);
     let below = open.body.lines_below();
-    if tail.separated {
-        rows.push(more(below, inner.width.into(), screen.lang));
+    let mut rows = question.top();
+    rows.extend(text_rows(&open.body));
+    let (separated, bottom) = question.bottom();
+    if separated {
+        rows.push(more(below, question.width, screen.lang));
     }
-    let caret_row = rows.len();
-    rows.extend(tail.rows);
+    let caret_row = u16::try_from(rows.len()).unwrap_or(u16::MAX);
+    rows.extend(bottom);
+    let most = room(areas);
     let height = u16::try_from(rows.len()).unwrap_or(u16::MAX);
     let area = Rect { height: most.height.min(height + sheet::border(areas.shape) * 2), ..most };
     let waited = words::age(now.millis_since(approval.since));
-    let note =
-        if below > 0 && !tail.separated { format!("↓{below} · {waited}") } else { waited };
+    let note = if below > 0 && !separated { format!("↓{below} · {waited}") } else { waited };
     let title = title(approval, story, screen.lang);
     let inner = sheet::draw(buffer, area, areas.shape, &title, &note, screen);
     for (row, y) in rows.iter().zip(inner.top()..inner.bottom()) {
         paint::row(buffer, Rect { y, height: 1, ..inner }, row, screen.palette);
     }
-    let reason = open.reason.as_ref()?;
-    let y = inner.top() + u16::try_from(caret_row).ok()?;
-    (y < inner.bottom()).then(|| caret(reason, screen.lang, inner, y))
+    let y = inner.top().saturating_add(caret_row);
+    let reason = open.reason.as_ref().filter(|_| y < inner.bottom())?;
+    Some(caret(reason, screen.lang, inner, y))
 }
 
 /// The question on one line, where nothing else fits: as much of it as there is room for.
@@ -123,20 +115,9 @@ pub fn draw_line(story: &Story, screen: &Screen, buffer: &mut Buffer) {
     paint::row(buffer, top, &Row::of(line, Tone::Warning), screen.palette);
 }
 
-/// Who asks: `parent`, or `[子] #3 worker`.
-pub fn asker(approval: &Approval, story: &Story, lang: Lang) -> String {
-    match approval.asker {
-        Asker::Parent => lang.pick("parent", "父代理").to_owned(),
-        Asker::Child(id) => {
-            let name = story.delegations().get(id).map_or_else(String::new, words::name);
-            format!("[子] {name}").trim_end().to_owned()
-        }
-    }
-}
-
 /// The room a question may take: over the panes, beside them where there is room, and above the
 /// input, so that what is typed there can be seen.
-fn room(areas: Areas) -> Rect {
+pub fn room(areas: Areas) -> Rect {
     let page = page_area(areas);
     match areas.shape {
         Shape::TooSmall => Rect::default(),
@@ -152,80 +133,73 @@ fn room(areas: Areas) -> Rect {
     }
 }
 
-/// How many rows the text gets.
-struct Plan {
-    body: usize,
+/// What decides how much of a question is shown.
+struct Question<'a> {
+    approval: &'a Approval,
+    reason: Option<&'a Composer>,
+    story: &'a Story,
+    lang: Lang,
+    /// Cells inside of the border.
+    width: usize,
+    /// Rows inside of the border, at most.
+    height: usize,
+    /// True if no border has the title.
+    bare: bool,
 }
 
-impl Plan {
+impl<'a> Question<'a> {
     fn of(
-        approval: &Approval,
-        open: &mut Asking,
-        story: &Story,
+        approval: &'a Approval,
+        reason: Option<&'a Composer>,
+        story: &'a Story,
         lang: Lang,
-        (width, height): (usize, u16),
-        shape: Shape,
+        areas: Areas,
     ) -> Self {
-        let inner = usize::from(height.saturating_sub(2 * sheet::border(shape)));
-        let tail = Tail::of(approval, open, story, lang, inner);
-        let title = usize::from(shape == Shape::Bare);
-        let others = title + 1 + tail.rows.len() + usize::from(tail.separated);
-        let room = inner.saturating_sub(others).max(1);
-        Self { body: open.body.rows_up_to(width, room).max(1) }
+        let inner = sheet::inner(room(areas), areas.shape);
+        let (width, height) = (inner.width.into(), inner.height.into());
+        let bare = areas.shape == Shape::Bare;
+        Self { approval, reason, story, lang, width, height, bare }
     }
-}
 
-/// What stands below the text: what each key answers, or the reason that is typed.
-struct Tail {
-    separated: bool,
-    rows: Vec<Row>,
-}
+    /// Rows for the text of what would happen.
+    fn room(&self) -> usize {
+        let (separated, bottom) = self.bottom();
+        let others = self.top().len() + usize::from(separated) + bottom.len();
+        self.height.saturating_sub(others).max(1)
+    }
 
-impl Tail {
-    fn of(approval: &Approval, open: &Asking, story: &Story, lang: Lang, inner: usize) -> Self {
-        if let Some(reason) = &open.reason {
-            let separated = inner > FEW;
-            return Self { separated, rows: vec![reason_row(reason, lang)] };
+    /// Who and what.
+    fn top(&self) -> Vec<Row> {
+        let mut rows = Vec::new();
+        if self.bare {
+            rows.push(Row::of(title(self.approval, self.story, self.lang), Tone::Strong));
         }
-        let full = answers(approval, story, lang);
-        if inner >= 2 + FEW + full.len() {
-            return Self { separated: true, rows: full };
+        // Where there is little room the reason that is typed needs it more.
+        if self.reason.is_none() || self.height > FEW + 1 {
+            // As much is left for what would happen.
+            let most = self.height.saturating_sub(rows.len()) / 2;
+            rows.extend(head(self.approval, self.width, most, self.lang));
         }
-        let rows = if inner > FEW { vec![answers_in_short(approval, lang)] } else { Vec::new() };
-        Self { separated: false, rows }
+        rows
+    }
+
+    /// What each key answers, or the reason that is typed; and whether a line stands before it.
+    fn bottom(&self) -> (bool, Vec<Row>) {
+        if let Some(reason) = self.reason {
+            return (self.height > FEW, vec![reason_row(reason, self.width, self.lang)]);
+        }
+        let full = answers(self.approval, self.story, self.lang);
+        if self.height >= 2 + FEW + full.len() {
+            return (true, full);
+        }
+        let short = answers_in_short(self.approval, self.width, self.lang);
+        (false, (self.height > FEW).then_some(short).into_iter().collect())
     }
 }
 
-fn title(approval: &Approval, story: &Story, lang: Lang) -> String {
-    let who = asker(approval, story, lang);
-    let asks = lang.pick("asks", "请求批准");
-    let all = story.approvals().len();
-    let place = story.approvals().before(approval.number) + 1;
-    match (all, lang) {
-        (0 | 1, _) => format!("{who} {asks}"),
-        (_, Lang::En) => format!("{who} {asks} · {place} of {all}"),
-        (_, Lang::Zh) => format!("{who} {asks} · 第 {place}/{all} 个"),
-    }
-}
-
-/// What it is: for a command where it starts and how it is fenced, else the change in a line.
-fn head(approval: &Approval, lang: Lang) -> Row {
-    let name = sanitize::reveal(&approval.name).into_owned();
-    if approval.command.is_none() {
-        return Row::of(sanitize::reveal(&approval.summary), Tone::Strong);
-    }
-    let folder = approval.folder.as_deref().filter(|folder| !folder.is_empty()).unwrap_or(".");
-    let place = format!(" · {} {}", lang.pick("in", "于"), sanitize::reveal(folder));
-    let mut row = Row::of(name, Tone::Strong).and(place, Tone::Plain);
-    if let Some(fence) = &approval.fence {
-        let tone = if fence == "fenced" { Tone::Good } else { Tone::Warning };
-        row = row.and(" · ", Tone::Plain).and(fence, tone);
-    }
-    row
-}
-
-fn body(text: &LongText) -> Vec<Row> {
-    let row = |row: super::super::long_text::LongRow<'_>| Row {
+/// The rows of a text of any length.
+pub fn text_rows(text: &LongText) -> Vec<Row> {
+    let row = |row: LongRow<'_>| Row {
         left: vec![piece(row.mark, row.tone), piece(row.text, row.tone)],
         ..Row::default()
     };
@@ -242,103 +216,25 @@ fn more(below: usize, width: usize, lang: Lang) -> Row {
     Row::of(line, Tone::Quiet).and(words, Tone::Warning)
 }
 
-/// What each key answers, and what it covers.
-fn answers(approval: &Approval, story: &Story, lang: Lang) -> Vec<Row> {
-    let row =
-        |key: &str, words: String| Row::of(format!("{key}  "), Tone::Child).and(words, Tone::Plain);
-    let mut rows = vec![row("y", lang.pick("this once, as shown", "允许一次，按所示").to_owned())];
-    match &approval.prefix {
-        Some(prefix) => {
-            let what = covers(approval, prefix, lang);
-            let (child, session) = reach(approval, story, lang);
-            rows.push(row("c", format!("{what} {child}")));
-            rows.push(row("s", format!("{what} {session}")));
-        }
-        None => {
-            let words = lang
-                .pick("only this call can be allowed, nothing wider", "只能允许此次调用，不能更宽");
-            rows.push(Row::of(format!("   {words}"), Tone::Quiet));
-        }
-    }
-    let no = lang.pick("no", "拒绝");
-    let because = lang.pick("no, with a reason for the model", "拒绝，并告诉模型理由");
-    let later = lang.pick("later", "稍后");
-    rows.push(
-        row("n", no.to_owned())
-            .and("   r  ", Tone::Child)
-            .and(because, Tone::Plain)
-            .and("   Esc  ", Tone::Child)
-            .and(later, Tone::Plain),
-    );
-    rows
-}
-
-fn answers_in_short(approval: &Approval, lang: Lang) -> Row {
-    let wide = approval.prefix.is_some();
-    let words = match (wide, lang) {
-        (true, Lang::En) => "y once · c child · s session · n no · r why · Esc later",
-        (false, Lang::En) => "y once · n no · r why · Esc later",
-        (true, Lang::Zh) => "y 一次 · c 此子代理 · s 会话 · n 拒绝 · r 理由 · Esc 稍后",
-        (false, Lang::Zh) => "y 一次 · n 拒绝 · r 理由 · Esc 稍后",
-    };
-    Row::of(words, Tone::Child)
-}
-
-/// What a wider answer allows: commands that begin so, or changes to a path.
-fn covers(approval: &Approval, prefix: &str, lang: Lang) -> String {
-    let prefix = sanitize::reveal(prefix);
-    let prefix = prefix.trim_end_matches('…').trim_end();
-    if approval.command.is_some() {
-        format!("`{prefix} …`")
-    } else {
-        format!("{} {prefix}", lang.pick("changes to", "更改"))
-    }
-}
-
-/// Whom the two wider answers allow it.
-fn reach(approval: &Approval, story: &Story, lang: Lang) -> (String, String) {
-    let Asker::Child(id) = approval.asker else {
-        return (
-            lang.pick("for this answer of the parent", "：本次回答内的父代理").to_owned(),
-            lang.pick("for the parent, this session", "：本会话内的父代理").to_owned(),
-        );
-    };
-    let node = story.delegations().get(id);
-    let role = node.map_or("", |node| node.role.as_str());
-    let name = node.map_or_else(String::new, words::name);
-    match lang {
-        Lang::En => (format!("for {name}"), format!("for all {role} children this session")),
-        Lang::Zh => (format!("：{name}"), format!("：本会话内全部 {role} 子代理")),
-    }
-}
-
 fn reason_label(lang: Lang) -> &'static str {
     lang.pick("no, because: ", "拒绝理由：")
 }
 
-fn reason_row(reason: &Composer, lang: Lang) -> Row {
-    let text = reason.visible(usize::MAX, 1);
+/// Of a long reason the part around the caret.
+fn reason_row(reason: &Composer, width: usize, lang: Lang) -> Row {
+    let text = reason.visible(reason_width(width, lang), 1);
     let text = text.rows.first().map_or("", String::as_str);
     Row::of(reason_label(lang), Tone::Warning).and(text, Tone::Plain)
 }
 
-fn caret(reason: &Composer, lang: Lang, inner: Rect, y: u16) -> Position {
-    let cells = wrap::cells(reason_label(lang)) + reason.visible(usize::MAX, 1).caret_cells;
-    let x = inner.x.saturating_add(u16::try_from(cells).unwrap_or(u16::MAX));
-    Position { x: x.min(inner.right().saturating_sub(1)), y }
+fn reason_width(width: usize, lang: Lang) -> usize {
+    // One cell is the caret's.
+    width.saturating_sub(wrap::cells(reason_label(lang)) + 1).max(1)
 }
 
-fn draw_trust(screen: &Screen, trust: &Trust, areas: Areas, buffer: &mut Buffer) {
-    let lang = screen.lang;
-    let folder = sanitize::reveal(&trust.folder);
-    let title = match lang {
-        Lang::En => format!("Trust what {folder} brings along?  y / n"),
-        Lang::Zh => format!("信任 {folder} 自带的文件吗？  y / n"),
-    };
-    let (shown, all) = trust.text.progress();
-    let note = format!("{shown}/{all}");
-    let inner = sheet::draw(buffer, page_area(areas), areas.shape, &title, &note, screen);
-    for (row, y) in body(&trust.text).iter().zip(inner.top()..inner.bottom()) {
-        paint::row(buffer, Rect { y, height: 1, ..inner }, row, screen.palette);
-    }
+fn caret(reason: &Composer, lang: Lang, inner: Rect, y: u16) -> Position {
+    let width = reason_width(inner.width.into(), lang);
+    let cells = wrap::cells(reason_label(lang)) + reason.visible(width, 1).caret_cells;
+    let x = inner.x.saturating_add(u16::try_from(cells).unwrap_or(u16::MAX));
+    Position { x: x.min(inner.right().saturating_sub(1)), y }
 }

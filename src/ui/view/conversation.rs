@@ -118,10 +118,7 @@ fn own_command(call: &Call, screen: &Screen, now: Timestamp) -> Row {
 }
 
 fn own_call(call: &Call, story: &Story, screen: &Screen, now: Timestamp) -> Row {
-    let (mut outcome, tone) = words::outcome(call, story.is_running(), screen.lang, now);
-    if let Some(later) = words::put_off(story, screen, Asker::Parent, call) {
-        outcome.push_str(later);
-    }
+    let (outcome, tone) = words::outcome(call, story.is_running(), screen.lang, now);
     let what = format!("{} {}", call.name, call.summary());
     Row {
         left: vec![piece("   ▪ ", Tone::Quiet), piece(what.trim_end(), Tone::Plain)],

@@ -98,8 +98,7 @@ fn row(
         }
         Line::Call(index) => match node.calls.get(index) {
             Some(call) => {
-                let (mut outcome, tone) = words::outcome(call, node.is_live(), screen.lang, now);
-                outcome.extend(words::put_off(story, screen, Asker::Child(node.id), call));
+                let (outcome, tone) = words::outcome(call, node.is_live(), screen.lang, now);
                 let what = format!("{} {}", call.name, call.summary());
                 Row::of(format!("{blank} "), Tone::Plain)
                     .and("[子] ", Tone::Child)
@@ -145,6 +144,9 @@ fn header(story: &Story, screen: &Screen, node: &Node, depth: usize, now: Timest
     let mut row = Row::of(format!("{}{fold} ", " ".repeat(indent(depth))), Tone::Plain)
         .and(format!("{sign} "), sign_tone)
         .and(words::name(node), Tone::Strong);
+    if node.needs_review() {
+        row = row.and(format!(" · {}", changes::needs_review(screen.lang)), Tone::Warning);
+    }
     if !node.description.is_empty() {
         row = row.and(format!("  {}", node.description), Tone::Plain);
     }
@@ -158,10 +160,6 @@ fn header(story: &Story, screen: &Screen, node: &Node, depth: usize, now: Timest
         }
         NodeState::Ended(end) => {
             let (state, tone) = words::ended(end, screen.lang);
-            if node.needs_review() {
-                let words = changes::needs_review(screen.lang);
-                row = row.right(format!("{words} · "), Tone::Warning);
-            }
             let turns = node.run.as_ref().map_or_else(String::new, |run| format!(" {}t", run.turn));
             row.right(format!("{state}{turns} "), tone)
         }

@@ -2,6 +2,7 @@
 //! change nothing but the buffer they are given.
 
 pub mod approval;
+pub mod approval_words;
 pub mod changes;
 pub mod composer;
 pub mod conversation;
@@ -15,6 +16,7 @@ pub mod help;
 pub mod notice;
 pub mod permissions;
 pub mod sheet;
+pub mod trust;
 pub mod words;
 
 use ratatui::buffer::Buffer;

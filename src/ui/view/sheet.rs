@@ -42,6 +42,7 @@ pub fn draw(
     let area = area.intersection(buffer.area);
     let inside = inner(area, shape).intersection(buffer.area);
     paint::clear(buffer, area);
+    untear(buffer, area);
     if border(shape) == 0 || area.width < 4 || area.height < 2 {
         return inside;
     }
@@ -56,4 +57,15 @@ pub fn draw(
         paint::put(buffer, x, area.y, area.width - 2, &note, screen.palette.style(Tone::Quiet));
     }
     inside
+}
+
+/// A wide character that reaches under the sheet from its left is taken away: half of it cannot be
+/// shown.
+fn untear(buffer: &mut Buffer, area: Rect) {
+    let Some(x) = area.x.checked_sub(1) else { return };
+    for y in area.top()..area.bottom() {
+        if wrap::cells(buffer[(x, y)].symbol()) > 1 {
+            buffer[(x, y)].reset();
+        }
+    }
 }

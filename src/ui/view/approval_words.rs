@@ -1,0 +1,152 @@
+//! What a question about a call says: who asks, what exactly would happen, what each answer covers.
+
+use crate::sanitize;
+use crate::story::{Approval, Asker, Story};
+
+use super::super::lang::Lang;
+use super::super::paint::{Row, Tone};
+use super::super::wrap::{self, Layout};
+use super::{permissions, words};
+
+/// Rows that say what it is at most.
+const MOST_HEAD: usize = 3;
+
+/// Who asks: `parent`, or `[子] #3 worker`.
+pub fn asker(approval: &Approval, story: &Story, lang: Lang) -> String {
+    match approval.asker {
+        Asker::Parent => lang.pick("parent", "父代理").to_owned(),
+        Asker::Child(id) => {
+            let name = story.delegations().get(id).map_or_else(String::new, words::name);
+            format!("[子] {name}").trim_end().to_owned()
+        }
+    }
+}
+
+/// Who asks, and how many others wait.
+pub fn title(approval: &Approval, story: &Story, lang: Lang) -> String {
+    let who = asker(approval, story, lang);
+    let asks = lang.pick("asks", "请求批准");
+    let all = story.approvals().len();
+    let place = story.approvals().before(approval.number) + 1;
+    match (all, lang) {
+        (0 | 1, _) => format!("{who} {asks}"),
+        (_, Lang::En) => format!("{who} {asks} · {place} of {all}"),
+        (_, Lang::Zh) => format!("{who} {asks} · 第 {place}/{all} 个"),
+    }
+}
+
+/// What it is: for a command how it is fenced and where it starts, else the change in a line. Where
+/// that is too narrow it takes a few rows, `most` of them; where even these are too few, it is said
+/// in short.
+pub fn head(approval: &Approval, width: usize, most: usize, lang: Lang) -> Vec<Row> {
+    let fence = approval.fence.as_deref().filter(|_| approval.command.is_some());
+    let whole = [what(approval), words_of(fence), place(approval, lang)].concat();
+    let layout = Layout::of(&sanitize::line(&whole), width);
+    if layout.height() > 1 && layout.height() <= most.min(MOST_HEAD) {
+        return (0..layout.height()).map(|row| Row::of(layout.row(row), Tone::Strong)).collect();
+    }
+    let is_long = layout.height() > 1;
+    let shown = fence.map(|fence| if is_long { permissions::split(fence).0 } else { fence });
+    let tone = if fence == Some("fenced") { Tone::Good } else { Tone::Warning };
+    let row = Row::of(what(approval), Tone::Strong).and(words_of(shown), tone);
+    vec![row.and(place(approval, lang), Tone::Plain)]
+}
+
+fn what(approval: &Approval) -> String {
+    let words = if approval.command.is_some() { &approval.name } else { &approval.summary };
+    sanitize::reveal(words).into_owned()
+}
+
+fn words_of(fence: Option<&str>) -> String {
+    fence.map_or_else(String::new, |fence| format!(" · {fence}"))
+}
+
+/// Where a command starts.
+fn place(approval: &Approval, lang: Lang) -> String {
+    if approval.command.is_none() {
+        return String::new();
+    }
+    let folder = approval.folder.as_deref().filter(|folder| !folder.is_empty()).unwrap_or(".");
+    format!(" · {} {}", lang.pick("in", "于"), sanitize::reveal(folder))
+}
+
+/// What each key answers, and what it covers.
+pub fn answers(approval: &Approval, story: &Story, lang: Lang) -> Vec<Row> {
+    let row =
+        |key: &str, words: String| Row::of(format!("{key}  "), Tone::Child).and(words, Tone::Plain);
+    let mut rows = vec![row("y", lang.pick("this once, as shown", "允许一次，按所示").to_owned())];
+    if let Some(prefix) = &approval.prefix {
+        let what = covers(approval, prefix, lang);
+        let (child, session) = reach(approval, story, lang);
+        let line = |whom: &str| match lang {
+            Lang::En => format!("{what} {whom}"),
+            Lang::Zh => format!("{whom}：{what}"),
+        };
+        rows.push(row("c", line(&child)));
+        rows.push(row("s", line(&session)));
+    } else {
+        let words = lang.pick("only this call can be allowed", "只能允许此次调用");
+        rows.push(Row::of(format!("   {words}"), Tone::Quiet));
+    }
+    let no = lang.pick("no", "拒绝");
+    let because = lang.pick("no, with a reason", "拒绝，并说明理由");
+    let later = lang.pick("later", "稍后");
+    rows.push(
+        row("n", no.to_owned())
+            .and("   r  ", Tone::Child)
+            .and(because, Tone::Plain)
+            .and("   Esc  ", Tone::Child)
+            .and(later, Tone::Plain),
+    );
+    rows
+}
+
+/// The same on one line, the longest that fits; the footer has what this leaves out.
+pub fn answers_in_short(approval: &Approval, width: usize, lang: Lang) -> Row {
+    let lines = match (approval.prefix.is_some(), lang) {
+        (true, Lang::En) => [
+            "y once · c child · s session · n no · r why · Esc later",
+            "y once · c child · s session · n no · r why",
+            "y · c · s · n · r",
+        ],
+        (false, Lang::En) => ["y once · n no · r why · Esc later", "y once · n no", "y · n · r"],
+        (true, Lang::Zh) => [
+            "y 一次 · c 子代理 · s 会话 · n 拒绝 · r 理由 · Esc 稍后",
+            "y 一次 · c 子代理 · s 会话 · n 拒绝",
+            "y · c · s · n · r",
+        ],
+        (false, Lang::Zh) => {
+            ["y 一次 · n 拒绝 · r 理由 · Esc 稍后", "y 一次 · n 拒绝", "y · n · r"]
+        }
+    };
+    let line = lines.into_iter().find(|line| wrap::cells(line) <= width).unwrap_or(lines[2]);
+    Row::of(line, Tone::Child)
+}
+
+/// What a wider answer allows: commands that begin so, or changes to a path.
+fn covers(approval: &Approval, prefix: &str, lang: Lang) -> String {
+    let prefix = sanitize::reveal(prefix);
+    let prefix = prefix.trim_end_matches('…').trim_end();
+    if approval.command.is_some() {
+        format!("`{prefix} …`")
+    } else {
+        format!("{} {prefix}", lang.pick("changes to", "更改"))
+    }
+}
+
+/// Whom the two wider answers allow it.
+fn reach(approval: &Approval, story: &Story, lang: Lang) -> (String, String) {
+    let Asker::Child(id) = approval.asker else {
+        return (
+            lang.pick("for this answer of the parent", "本次回答内的父代理").to_owned(),
+            lang.pick("for the parent, this session", "本会话内的父代理").to_owned(),
+        );
+    };
+    let node = story.delegations().get(id);
+    let role = node.map_or("", |node| node.role.as_str());
+    let name = node.map_or_else(String::new, words::name);
+    match lang {
+        Lang::En => (format!("for {name}"), format!("for all {role} children this session")),
+        Lang::Zh => (name, format!("本会话内全部 {role} 子代理")),
+    }
+}
