@@ -222,9 +222,15 @@ pub struct Typed {
     pub must_delegate: bool,
 }
 
-/// What was typed and waits for the next boundary.
+/// Characters of waiting command output at most: what one result of a tool may have.
+const MAX_BESIDE: usize = crate::tool::MAX_RESULT_CHARS;
+
+/// What was typed and waits for the next boundary, and what else the model is to see there.
 #[derive(Debug, Default)]
-pub struct Inbox(Mutex<VecDeque<Typed>>);
+pub struct Inbox {
+    typed: Mutex<VecDeque<Typed>>,
+    beside: Mutex<VecDeque<String>>,
+}
 
 impl Inbox {
     /// Adds a message.
@@ -242,7 +248,45 @@ impl Inbox {
         self.lock().pop_front()
     }
 
+    /// Adds what the model is to see with the next message or at the next boundary. Of too much
+    /// the oldest is left out.
+    pub fn put_beside(&self, text: String) {
+        let mut beside = self.beside();
+        beside.push_back(text);
+        let mut chars: usize = beside.iter().map(|text| text.chars().count()).sum();
+        while chars > MAX_BESIDE && beside.len() > 1 {
+            chars -= beside.pop_front().map_or(0, |text| text.chars().count());
+        }
+    }
+
+    /// Takes all of that, oldest first.
+    pub fn take_beside(&self) -> Vec<String> {
+        self.beside().drain(..).collect()
+    }
+
     fn lock(&self) -> MutexGuard<'_, VecDeque<Typed>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.typed.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn beside(&self) -> MutexGuard<'_, VecDeque<String>> {
+        self.beside.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_too_much_output_the_oldest_is_left_out() {
+        let inbox = Inbox::default();
+        for letter in ["a", "b", "c"] {
+            inbox.put_beside(letter.repeat(MAX_BESIDE / 2));
+        }
+        let firsts: Vec<_> = inbox.take_beside().iter().map(|text| text.chars().next()).collect();
+        assert_eq!(firsts, [Some('b'), Some('c')]);
+        inbox.put_beside("d".repeat(2 * MAX_BESIDE));
+        assert_eq!(inbox.take_beside().len(), 1);
+        assert!(inbox.take_beside().is_empty());
     }
 }

@@ -22,7 +22,7 @@ use crate::domain::context_store::Sensitivity;
 use crate::domain::contract::Contract;
 use crate::domain::event::{Fact, Failure, Level, MessageFact, Origin};
 use crate::domain::hash::Sha;
-use crate::domain::history::{History, HistoryError};
+use crate::domain::history::{History, HistoryError, RUNTIME};
 use crate::domain::ledger::AccountId;
 use crate::domain::message::ToolSchema;
 use crate::domain::message::{AssistantMessage, Block, Message, StopReason, ToolCall, ToolResult};
@@ -142,13 +142,19 @@ impl Run {
         }
     }
 
-    /// A person's words enter the history, with the context keys that can be chosen now.
+    /// A person's words enter the history, with what came in beside them and the context keys that
+    /// can be chosen now.
     pub async fn hear(&mut self, words: &str) -> Result<(), HistoryError> {
         let (card, listing) = {
             let mut store = self.shared.host.store();
             (store.put_request(words), store.listing())
         };
-        self.history.ask(format!("{words}\n\n{listing}"))?;
+        let beside = self.take_beside();
+        let pieces: Vec<&str> = std::iter::once(words)
+            .chain(beside.iter().map(String::as_str))
+            .chain([listing.as_str()])
+            .collect();
+        self.history.ask(pieces.join("\n\n"))?;
         let fact = Fact::ContextAdded {
             card,
             sensitivity: Sensitivity::Normal,
@@ -156,9 +162,28 @@ impl Run {
         };
         self.shared.host.emit(&Origin::session(), fact).await;
         let mut message = MessageFact::user(words);
-        message.blocks.push(Block::Text { text: listing });
+        let more = beside.into_iter().chain([listing]).map(|text| Block::Text { text });
+        message.blocks.extend(more);
         self.shared.emit(Fact::Message(message)).await;
         Ok(())
+    }
+
+    /// What came in without words enters the history. People have seen it where it came from.
+    async fn overhear(&mut self) -> Result<(), HistoryError> {
+        let beside = self.take_beside();
+        if beside.is_empty() {
+            return Ok(());
+        }
+        let text = beside.join("\n\n");
+        self.history.ask(text.clone())?;
+        let provider = Some(RUNTIME.to_owned());
+        let message = MessageFact { provider, ..MessageFact::user(text) };
+        self.shared.emit(Fact::Message(message)).await;
+        Ok(())
+    }
+
+    fn take_beside(&self) -> Vec<String> {
+        self.inbox.as_ref().map(|inbox| inbox.take_beside()).unwrap_or_default()
     }
 
     /// A model's answer enters the history. Returns its calls with the ids they have there.
@@ -400,7 +425,7 @@ async fn hear_inbox(run: &mut Run) -> Result<(), Ending> {
             run.next_choice = ToolChoice::Named(task::NAME.to_owned());
         }
     }
-    Ok(())
+    run.overhear().await.map_err(|error| run.internal(&error))
 }
 
 /// Gives every call that is still open a result that says why it did not run, so that the history

@@ -29,9 +29,13 @@ impl Conversation {
         }
     }
 
-    /// Stops the parent run and everything under it; nothing starts again by itself.
+    /// Stops the parent run and everything under it; nothing starts again by itself. Where none is
+    /// going on, it stops the person's own command.
     pub(super) async fn stop(&mut self) {
         let Some(running) = &self.running else {
+            if self.stop_shell() {
+                return;
+            }
             let text = "nothing is running";
             return self.tell(Fact::notice(Level::Info, "NOTHING_TO_CANCEL", text)).await;
         };

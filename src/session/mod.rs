@@ -12,6 +12,7 @@ mod models;
 mod rules;
 pub mod server;
 pub mod setup;
+mod shell;
 mod trust;
 
 use std::sync::atomic::{AtomicBool, AtomicU32};
@@ -48,6 +49,7 @@ use crate::workspace::shadow::Shadow;
 use crate::workspace::snapshot::Tracker;
 
 use errand::Errand;
+use shell::Shell;
 
 pub use config::{ClockFn, Config, Detect, Found, KeepTrust, Pin, RunLimits, Share, Switch};
 
@@ -133,6 +135,9 @@ struct Conversation {
     typed: Arc<Inbox>,
     running: Option<Running>,
     runs: u32,
+    /// The newest command of the person's own.
+    shell: Option<Shell>,
+    shells: u32,
     /// The newest run that answers, or answered, the user.
     newest: Option<RunId>,
     spent: Usage,
@@ -168,6 +173,8 @@ impl Conversation {
             typed: Arc::default(),
             running: None,
             runs: 0,
+            shell: None,
+            shells: 0,
             newest: None,
             spent: Usage::none(),
             host: Arc::new(Host {
@@ -288,8 +295,9 @@ impl Conversation {
             Command::SetMode { mode } => self.set_mode(mode).await,
             Command::Decide { run, call, answer } => self.decide(&run, &call, answer).await,
             Command::Diff { task } => self.show_diff(task).await,
+            Command::Shell { command } => self.shell(command).await,
             Command::Trust { trusted } => self.answer_trust(trusted).await,
-            Command::Shell { .. } | Command::Quit => {}
+            Command::Quit => {}
         }
     }
 
@@ -406,6 +414,7 @@ impl Conversation {
 
     async fn close(mut self, reason: &'static str, hub: HubTask) {
         self.end_running(Ending::Cancelled(By::Shutdown)).await;
+        self.end_shell().await;
         self.tell(Fact::SessionFinished { reason: reason.to_owned() }).await;
         hub.finish().await;
         self.host.sandbox.close().await;

@@ -20,7 +20,7 @@ use super::target::Target;
 use super::{Tool, ToolContext, ToolFuture, ToolOutput, ToolSpec, arguments};
 
 /// How long git may take.
-const TIME: Duration = Duration::from_secs(60);
+const TIME: Duration = Duration::from_mins(1);
 /// Files without a history that are named at most.
 const MAX_NAMED: usize = 200;
 /// Characters of git's complaint in an error.

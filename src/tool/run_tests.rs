@@ -10,7 +10,7 @@ use crate::domain::approval::Preview;
 use crate::domain::role::Permission;
 use crate::domain::scope::PathScope;
 use crate::workspace::Workspace;
-use crate::workspace::jail::Opened;
+use crate::workspace::jail::{JailError, Opened};
 
 use super::bash::{as_approved, preview};
 use super::command::execute::{self, Invocation, MAX_TIME, Place};
@@ -166,11 +166,7 @@ impl Manifests for Top<'_> {
 
     fn exists(&self, name: &str) -> bool {
         // A virtual environment's python is a link that leads out; a link is there as well.
-        let all = [PathScope::all()];
-        match self.0.examine(&all, name) {
-            Ok(_) => true,
-            Err(crate::workspace::jail::JailError::Escapes(_)) => true,
-            Err(_) => false,
-        }
+        let found = self.0.examine(&[PathScope::all()], name);
+        matches!(found, Ok(_) | Err(JailError::Escapes(_)))
     }
 }

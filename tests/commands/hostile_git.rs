@@ -8,6 +8,9 @@ use serde_json::json;
 use super::bench::Bench;
 use super::git::{git, has_git};
 
+/// Keys and values, or paths and texts. `P` is the program that must not run.
+type Pairs = &'static [(&'static str, &'static str)];
+
 /// A repository that runs a program wherever git would let it.
 struct Trap {
     bench: Bench,
@@ -77,7 +80,7 @@ async fn nothing_that_a_repository_configures_is_run() {
     if !has_git() {
         return;
     }
-    let table: &[(&str, &[(&str, &str)], &[(&str, &str)])] = &[
+    let table: &[(&str, Pairs, Pairs)] = &[
         ("external diff", &[("diff.external", "P")], &[]),
         ("diff driver, in tree", &[("diff.d.command", "P")], &[(".gitattributes", "* diff=d\n")]),
         (

@@ -22,6 +22,26 @@ const OWN: [&str; 1] = ["index"];
 /// What all worktrees of a repository share.
 const SHARED: [&str; 5] = ["objects", "refs", "reftable", "packed-refs", "shallow"];
 
+/// Variables that say the same of every repository.
+const FIXED: [(&str, &str); 16] = [
+    ("GIT_ATTR_NOSYSTEM", "1"),
+    ("GIT_CONFIG_NOSYSTEM", "1"),
+    ("GIT_CONFIG_GLOBAL", "/dev/null"),
+    ("GIT_CONFIG_COUNT", "0"),
+    ("GIT_CONFIG_PARAMETERS", ""),
+    ("GIT_ALTERNATE_OBJECT_DIRECTORIES", ""),
+    ("GIT_EXTERNAL_DIFF", ""),
+    ("GIT_LITERAL_PATHSPECS", "1"),
+    ("GIT_NO_LAZY_FETCH", "1"),
+    ("GIT_NO_REPLACE_OBJECTS", "1"),
+    ("GIT_OPTIONAL_LOCKS", "0"),
+    ("GIT_PAGER", "cat"),
+    ("GIT_TERMINAL_PROMPT", "0"),
+    ("GIT_TRACE", "0"),
+    ("GIT_TRACE2", "0"),
+    ("LC_ALL", "C.UTF-8"),
+];
+
 /// Why there is no view.
 #[derive(Debug, thiserror::Error)]
 pub enum ViewError {
@@ -83,25 +103,7 @@ impl GitView {
             ("GIT_INDEX_FILE", below("index")),
             ("GIT_OBJECT_DIRECTORY", below("objects")),
         ];
-        let fixed = [
-            ("GIT_ATTR_NOSYSTEM", "1"),
-            ("GIT_CONFIG_NOSYSTEM", "1"),
-            ("GIT_CONFIG_GLOBAL", "/dev/null"),
-            ("GIT_CONFIG_COUNT", "0"),
-            ("GIT_CONFIG_PARAMETERS", ""),
-            ("GIT_ALTERNATE_OBJECT_DIRECTORIES", ""),
-            ("GIT_EXTERNAL_DIFF", ""),
-            ("GIT_LITERAL_PATHSPECS", "1"),
-            ("GIT_NO_LAZY_FETCH", "1"),
-            ("GIT_NO_REPLACE_OBJECTS", "1"),
-            ("GIT_OPTIONAL_LOCKS", "0"),
-            ("GIT_PAGER", "cat"),
-            ("GIT_TERMINAL_PROMPT", "0"),
-            ("GIT_TRACE", "0"),
-            ("GIT_TRACE2", "0"),
-            ("LC_ALL", "C.UTF-8"),
-        ];
-        all.extend(fixed.map(|(name, value)| (name, value.to_owned())));
+        all.extend(FIXED.map(|(name, value)| (name, value.to_owned())));
         all.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
     }
 
@@ -168,10 +170,10 @@ impl Found {
         let real = git.canonicalize().map_err(|error| broken(&git, &error))?;
         if real.is_dir() {
             // A link could make another repository's content this one's.
-            return match real.starts_with(&top) {
-                true => Ok(Self { top, own: real.clone(), shared: real }),
-                false => Err(ViewError::Elsewhere(git)),
-            };
+            if !real.starts_with(&top) {
+                return Err(ViewError::Elsewhere(git));
+            }
+            return Ok(Self { top, own: real.clone(), shared: real });
         }
         Self::linked(top, &git)
     }

@@ -164,7 +164,7 @@ mod tests {
         tokio::time::sleep(PACE).await;
         live.show();
         seen.push_str(&shown.try_recv().unwrap());
-        let right: String = (0..40).map(|number| format!("{number}\n")).collect();
-        assert_eq!(seen, right);
+        let right: Vec<String> = (0..40).map(|number| number.to_string()).collect();
+        assert_eq!(seen.lines().collect::<Vec<_>>(), right);
     }
 }

@@ -111,18 +111,16 @@ impl TestCommand {
     }
 }
 
-fn command(words: &[&str], filtering: Filtering) -> Option<TestCommand> {
-    Some(TestCommand { words: words.iter().map(|&word| word.to_owned()).collect(), filtering })
+fn command(words: &[&str], filtering: Filtering) -> TestCommand {
+    TestCommand { words: words.iter().map(|&word| word.to_owned()).collect(), filtering }
 }
 
 fn cargo(files: &dyn Manifests) -> Option<TestCommand> {
-    files.exists("Cargo.toml").then_some(())?;
-    command(&["cargo", "test"], Filtering::Append(&[]))
+    files.exists("Cargo.toml").then(|| command(&["cargo", "test"], Filtering::Append(&[])))
 }
 
 fn go(files: &dyn Manifests) -> Option<TestCommand> {
-    files.exists("go.mod").then_some(())?;
-    command(&["go", "test", "./..."], Filtering::Before("-run"))
+    files.exists("go.mod").then(|| command(&["go", "test", "./..."], Filtering::Before("-run")))
 }
 
 fn pytest(files: &dyn Manifests) -> Option<TestCommand> {
@@ -138,7 +136,8 @@ fn pytest(files: &dyn Manifests) -> Option<TestCommand> {
     (configured || is_python && has_tests).then_some(())?;
     let places = [".venv/bin/python", "venv/bin/python"];
     let own = places.into_iter().find(|place| files.exists(place));
-    command(&[own.unwrap_or("python3"), "-m", "pytest"], Filtering::Append(&["-k"]))
+    let words = [own.unwrap_or("python3"), "-m", "pytest"];
+    Some(command(&words, Filtering::Append(&["-k"])))
 }
 
 fn node(files: &dyn Manifests) -> Option<TestCommand> {
@@ -166,7 +165,7 @@ fn node(files: &dyn Manifests) -> Option<TestCommand> {
         }
         (false, false, _) => Filtering::Nohow,
     };
-    command(&[tool, "test"], filtering)
+    Some(command(&[tool, "test"], filtering))
 }
 
 fn make(files: &dyn Manifests) -> Option<TestCommand> {
@@ -178,8 +177,7 @@ fn make(files: &dyn Manifests) -> Option<TestCommand> {
             rest.starts_with(':') && !rest.starts_with(":=") && !rest.starts_with("::=")
         })
     };
-    text.lines().any(is_target).then_some(())?;
-    command(&["make", "test"], Filtering::Nohow)
+    text.lines().any(is_target).then(|| command(&["make", "test"], Filtering::Nohow))
 }
 
 /// A word as a shell reads it back.
@@ -197,7 +195,10 @@ mod tests {
 
     use super::*;
 
-    struct Files(&'static [(&'static str, &'static str)]);
+    /// Names and texts.
+    type Texts = &'static [(&'static str, &'static str)];
+
+    struct Files(Texts);
 
     impl Manifests for Files {
         fn text(&self, name: &str) -> Option<String> {
@@ -209,7 +210,7 @@ mod tests {
         }
     }
 
-    fn shown(files: &'static [(&'static str, &'static str)], filter: Option<&str>) -> String {
+    fn shown(files: Texts, filter: Option<&str>) -> String {
         match TestCommand::detect(&Files(files)) {
             Some(command) => match command.with_filter(filter) {
                 Ok((shown, _)) => shown,
@@ -221,7 +222,7 @@ mod tests {
 
     #[test]
     fn the_command_is_told_from_the_files_and_takes_a_filter() {
-        let table: &[(&'static [(&str, &str)], &str, &str)] = &[
+        let table: &[(Texts, &str, &str)] = &[
             (&[("Cargo.toml", "")], "cargo test", "cargo test 'a b'"),
             (&[("go.mod", "")], "go test ./...", "go test -run 'a b' ./..."),
             (&[("pytest.ini", "")], "python3 -m pytest", "python3 -m pytest -k 'a b'"),

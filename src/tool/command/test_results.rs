@@ -1,6 +1,8 @@
 //! What a run of tests came to, read from its output where the format is known: cargo, pytest,
 //! unittest, node's own runner, TAP, jest, vitest, mocha, go. A reader of text; the exit code decides.
 
+use std::fmt::Write as _;
+
 /// Failed tests that are named at most.
 const MAX_NAMES: usize = 50;
 /// Characters of a name that are kept.
@@ -38,7 +40,7 @@ impl TestResults {
         let of = if self.of_packages { " (packages)" } else { "" };
         let mut words = format!("{} passed, {} failed", self.passed, self.failed);
         if self.skipped > 0 {
-            words.push_str(&format!(", {} left out", self.skipped));
+            let _ = write!(words, ", {} left out", self.skipped);
         }
         words.push_str(of);
         if !self.names.is_empty() {
@@ -116,44 +118,72 @@ fn unittest(output: &str) -> Option<TestResults> {
 
 /// `# pass 3` in TAP, `ℹ pass 3` for people; of a TAP without counts the lines themselves.
 fn node(output: &str) -> Option<TestResults> {
-    let mut results = TestResults::default();
-    let mut counted = false;
-    let mut tap = (0, 0);
-    for line in output.lines() {
-        let line = line.trim();
-        if let Some(count) = line.strip_prefix("# ").or_else(|| line.strip_prefix("ℹ ")) {
-            for (word, number) in [
-                ("pass ", &mut results.passed),
-                ("fail ", &mut results.failed),
-                ("skipped ", &mut results.skipped),
-            ] {
-                if let Some(count) = count.strip_prefix(word).and_then(|count| count.parse().ok()) {
-                    *number = count;
-                    counted = true;
-                }
-            }
+    let mut reading = NodeReading::default();
+    output.lines().map(str::trim).for_each(|line| reading.line(line));
+    let NodeReading { mut results, counted, is_tap, points } = reading;
+    if !counted {
+        (results.passed, results.failed) = points;
+    }
+    (counted || is_tap).then_some(results)
+}
+
+/// What was read so far of node's output.
+#[derive(Default)]
+struct NodeReading {
+    results: TestResults,
+    /// True once the output has told a number itself.
+    counted: bool,
+    is_tap: bool,
+    /// Test points that were ok and that were not.
+    points: (u64, u64),
+}
+
+impl NodeReading {
+    fn line(&mut self, line: &str) {
+        let count = line.strip_prefix("# ").or_else(|| line.strip_prefix("ℹ "));
+        if let Some(count) = count {
+            self.count(count);
         } else if let Some(rest) = line.strip_prefix("not ok ") {
-            if !rest.contains("# SKIP") && !rest.contains("# TODO") {
-                tap.1 += 1;
-                let name = rest.trim_start_matches(|c: char| c.is_ascii_digit() || c == ' ');
-                results.names.push(name.trim_start_matches("- ").to_owned());
-            }
+            self.not_ok(rest);
         } else if line.starts_with("ok ") {
-            tap.0 += 1;
+            self.points.0 += 1;
         } else if let Some(name) = line.strip_prefix("✖ ") {
-            let name = name.rsplit_once(" (").map_or(name, |(name, _)| name).to_owned();
-            if !name.starts_with("failing tests") && !results.names.contains(&name) {
-                results.names.push(name);
+            self.named(name);
+        }
+        self.is_tap |=
+            line.starts_with("TAP version") || line.strip_prefix("1..").is_some_and(is_number);
+    }
+
+    fn count(&mut self, text: &str) {
+        let results = &mut self.results;
+        for (word, number) in [
+            ("pass ", &mut results.passed),
+            ("fail ", &mut results.failed),
+            ("skipped ", &mut results.skipped),
+        ] {
+            if let Some(count) = text.strip_prefix(word).and_then(|count| count.parse().ok()) {
+                *number = count;
+                self.counted = true;
             }
         }
     }
-    if counted {
-        return Some(results);
+
+    fn not_ok(&mut self, rest: &str) {
+        if rest.contains("# SKIP") || rest.contains("# TODO") {
+            return;
+        }
+        self.points.1 += 1;
+        let name = rest.trim_start_matches(|c: char| c.is_ascii_digit() || c == ' ');
+        self.results.names.push(name.trim_start_matches("- ").to_owned());
     }
-    let is_tap = output.lines().any(|line| {
-        line.starts_with("TAP version") || line.strip_prefix("1..").is_some_and(is_number)
-    });
-    is_tap.then_some(TestResults { passed: tap.0, failed: tap.1, ..results })
+
+    /// A failed test as people read it, once where it fails and once in the list at the end.
+    fn named(&mut self, name: &str) {
+        let name = name.rsplit_once(" (").map_or(name, |(name, _)| name).to_owned();
+        if !name.starts_with("failing tests") && !self.results.names.contains(&name) {
+            self.results.names.push(name);
+        }
+    }
 }
 
 /// `Tests:       1 failed, 2 passed, 3 total`; vitest: `Tests  1 failed | 2 passed (3)`.
@@ -197,10 +227,10 @@ fn mocha(output: &str) -> Option<TestResults> {
     Some(TestResults { passed, failed, skipped, ..TestResults::default() })
 }
 
-/// `--- FAIL: TestX (0.00s)` for each test, `ok  	package	0.1s` and `FAIL	package` for each package.
+/// `--- FAIL: TestX (0.00s)` for each test, a line that begins with `ok` or `FAIL` for each package.
 fn go(output: &str) -> Option<TestResults> {
-    let named = |line: &str, sign: &str| {
-        let name = line.trim_start().strip_prefix(sign)?;
+    let failing = |line: &str| {
+        let name = line.trim_start().strip_prefix("--- FAIL: ")?;
         Some(name.split(" (").next().unwrap_or(name).to_owned())
     };
     let count = |sign: &str| {
@@ -214,7 +244,7 @@ fn go(output: &str) -> Option<TestResults> {
     if ok + failed == 0 {
         return None;
     }
-    let names: Vec<String> = output.lines().filter_map(|line| named(line, "--- FAIL: ")).collect();
+    let names: Vec<String> = output.lines().filter_map(failing).collect();
     let passed = count("--- PASS: ");
     // Without -v only the tests that failed are named.
     if passed == 0 {
@@ -323,7 +353,7 @@ mod tests {
     fn many_and_long_names_are_cut() {
         let mut output = String::new();
         for number in 0..200 {
-            output.push_str(&format!("test {}{number} ... FAILED\n", "x".repeat(500)));
+            let _ = writeln!(output, "test {}{number} ... FAILED", "x".repeat(500));
         }
         output.push_str("test result: FAILED. 0 passed; 200 failed; 0 ignored\n");
         let results = read(&output).unwrap();
