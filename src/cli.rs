@@ -31,7 +31,7 @@ pub enum CliError {
         instead: &'static str,
     },
     /// A flag of `run` without it.
-    #[error("{flag} is for `offshoot run`; nothing else has such output")]
+    #[error("{flag} is for `offshoot run`, which has no screen; nothing else takes it")]
     RunOnly {
         /// Which.
         flag: &'static str,
@@ -148,9 +148,15 @@ pub struct Options {
     /// The folder to work in [default: the current one]
     #[arg(short = 'C', long, global = true, value_name = "DIR")]
     pub workspace: Option<PathBuf>,
-    /// What may be asked for; this version only reads
+    /// A folder beside the one to work in that may be read and changed too; may be repeated
+    #[arg(long, global = true, value_name = "DIR")]
+    pub add_dir: Vec<PathBuf>,
+    /// What may be done without asking [default: ask]
     #[arg(long, global = true, value_name = "MODE", value_enum)]
     pub permission_mode: Option<PermissionMode>,
+    /// What `run`, which can ask nobody, lets through of what would be asked [default: never]
+    #[arg(long, global = true, value_name = "WHAT", value_enum)]
+    pub approve: Option<Approve>,
     /// Limits for each question
     #[arg(long, global = true, value_name = "NAME", value_enum)]
     pub budget: Option<BudgetName>,
@@ -201,26 +207,30 @@ pub struct Options {
 /// What may be done without asking.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum PermissionMode {
-    /// Nothing but reading
+    /// Nothing but looking; the rest is denied
     ReadOnly,
-    /// Ask before anything else than reading.
-    #[value(hide = true)]
+    /// Ask before every change and every command
     Ask,
-    /// Edit files without asking.
-    #[value(hide = true)]
+    /// Change files without asking, ask before commands
     AutoEdit,
-    /// Ask nothing.
-    #[value(hide = true)]
+    /// Ask nothing, as long as commands are fenced
     FullAccess,
+}
+
+/// What `run` lets through of what would be asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Approve {
+    /// Nothing: it is denied
+    Never,
+    /// Changes of files, no commands
+    Edits,
+    /// Commands too, as long as they are fenced
+    All,
 }
 
 /// The options that are in the manual and not in the program.
 #[derive(Debug, Default, Args)]
 struct Later {
-    #[arg(long, global = true, hide = true, value_name = "DIR")]
-    add_dir: Vec<OsString>,
-    #[arg(long, global = true, hide = true, value_name = "WHAT")]
-    approve: Option<OsString>,
     #[arg(long, global = true, hide = true, value_name = "N")]
     max_depth: Option<OsString>,
     #[arg(long, global = true, hide = true, value_name = "NAME=@FILE")]
@@ -302,8 +312,7 @@ impl Typed {
 
     fn not_built(&self) -> Option<(String, &'static str)> {
         let verb = self.verb.as_ref().and_then(Verb::not_built);
-        let mode = self.options.permission_mode.and_then(PermissionMode::not_built);
-        verb.or(mode).or_else(|| {
+        verb.or_else(|| {
             let (flag, instead) = self.later.first()?;
             Some((flag.to_owned(), instead))
         })
@@ -322,6 +331,7 @@ impl Typed {
         }
         let run_only = [
             ("--output-format", self.options.output_format.is_some()),
+            ("--approve", self.options.approve.is_some()),
             ("--no-children", self.options.no_children),
             ("--quiet", self.options.quiet),
         ];
@@ -360,24 +370,9 @@ impl Verb {
     }
 }
 
-impl PermissionMode {
-    fn not_built(self) -> Option<(String, &'static str)> {
-        let name = match self {
-            Self::ReadOnly => return None,
-            Self::Ask => "ask",
-            Self::AutoEdit => "auto-edit",
-            Self::FullAccess => "full-access",
-        };
-        let instead = "today offshoot only reads, which is --permission-mode read-only";
-        Some((format!("--permission-mode {name}"), instead))
-    }
-}
-
 impl Later {
     fn first(&self) -> Option<(&'static str, &'static str)> {
         let given = [
-            (!self.add_dir.is_empty(), "--add-dir", "today one folder can be read: -C DIR"),
-            (self.approve.is_some(), "--approve", "today offshoot only reads, so nothing asks"),
             (self.max_depth.is_some(), "--max-depth", "today a child cannot delegate further"),
             (
                 !self.pin_secret.is_empty(),

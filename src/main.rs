@@ -12,6 +12,7 @@ use offshoot::domain::event::Timestamp;
 use offshoot::domain::exit::Exit;
 use offshoot::headless::{self, Format, Headless};
 use offshoot::journal::trace::trace_dir;
+use offshoot::sandbox;
 use offshoot::sanitize;
 use offshoot::session::{self, Session, setup};
 use offshoot::settings::{Front, Settings, Surroundings};
@@ -25,6 +26,13 @@ const LAST_WORDS: Duration = Duration::from_secs(5);
 const WORKERS: usize = 2;
 
 fn main() -> ExitCode {
+    if std::env::args_os().nth(1).is_some_and(|word| word == sandbox::helper::VERB) {
+        return sandbox::helper::main();
+    }
+    if std::env::args_os().nth(1).is_some_and(|word| word == sandbox::canary::VERB) {
+        return sandbox::canary::main();
+    }
+    sandbox::harden();
     match prepare() {
         Ok(Some(settings)) => ExitCode::from(run(settings)),
         Ok(None) => ExitCode::from(Exit::Completed),
@@ -137,6 +145,7 @@ async fn converse(settings: Settings, config: session::Config) -> Exit {
                 },
                 colour: settings.color,
                 header,
+                trust: None,
             };
             match ui::run(front).await {
                 Ok(exit) => exit,

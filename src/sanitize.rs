@@ -36,6 +36,34 @@ pub fn line(source: &str) -> Cow<'_, str> {
     Cow::Owned(clean.replace('\n', "↵"))
 }
 
+/// A text that somebody is to agree to: what cannot be seen is spelled out, so that nothing in it
+/// goes unnoticed. What is left is for [`block`] or [`line`].
+pub fn reveal(source: &str) -> Cow<'_, str> {
+    let unseen = |c: char| match kind(c) {
+        Kind::Hidden | Kind::Joiner => true,
+        // Those of ASCII have pictures.
+        Kind::Control => !c.is_ascii(),
+        Kind::Plain | Kind::Tab | Kind::Mark => false,
+    };
+    if !source.chars().any(unseen) {
+        return Cow::Borrowed(source);
+    }
+    let mut shown = String::with_capacity(source.len() + 64);
+    let mut rest = source.chars().peekable();
+    while let Some(c) = rest.next() {
+        let next_is_wide = rest.peek().is_some_and(|next| !next.is_ascii());
+        let joins = kind(c) == Kind::Joiner
+            && next_is_wide
+            && shown.chars().next_back().is_some_and(|before| !before.is_ascii());
+        if unseen(c) && !joins {
+            shown.push_str(&format!("<U+{:04X}>", u32::from(c)));
+        } else {
+            shown.push(c);
+        }
+    }
+    Cow::Owned(shown)
+}
+
 /// JSON text with the same meaning and with every character that this module would replace or drop
 /// written as an escape: there are none outside of strings.
 pub fn json(source: &str) -> Cow<'_, str> {
@@ -209,6 +237,12 @@ mod tests {
             assert_eq!(block(source), clean, "{source:?}");
         }
         assert_eq!(line("a\r\nb\nc"), "a↵b↵c");
+    }
+
+    #[test]
+    fn what_cannot_be_seen_is_spelled_out_where_somebody_is_to_agree() {
+        assert_eq!(reveal("rm\u{200b} -rf \u{202e}x"), "rm<U+200B> -rf <U+202E>x");
+        assert_eq!(reveal("cargo test 子\t\u{1b}"), "cargo test 子\t\u{1b}");
     }
 
     #[test]

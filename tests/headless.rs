@@ -190,6 +190,7 @@ fn report() -> Report {
         warnings: Vec::new(),
         violations: Vec::new(),
         changed_paths: Vec::new(),
+        needs_review: false,
         turns: 2,
         usage: Spent::default(),
         next: "Done.".to_owned(),

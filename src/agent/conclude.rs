@@ -2,28 +2,20 @@
 //! is checked against what its tools showed it, its status is the runtime's.
 
 use std::fmt::Write as _;
-use std::sync::Arc;
-use std::time::Duration;
 
-use super::claims::{Cited, Claims, MAX_RAW_BYTES};
+use super::changes::MOST_PATHS;
+use super::claims::{Claims, MAX_RAW_BYTES};
 use super::record::Record;
 use super::run::Run;
+use super::{deeds, evidence};
 use crate::domain::budget::Dimension;
 use crate::domain::event::{Receipt, RunFinished};
 use crate::domain::history::NO_TEXT;
 use crate::domain::ledger::Left;
 use crate::domain::message::{Block, Message};
-use crate::domain::report::{Ending, Evidence, Report, Spent, Status, Warning, WarningCode};
+use crate::domain::report::{Ending, Report, Spent, Status, Warning, WarningCode};
 use crate::domain::role::ReportField;
-use crate::domain::scope::PathScope;
-use crate::tool::Shown;
-use crate::workspace::Workspace;
-use crate::workspace::existence::Existence;
 
-/// Cited places that are checked and kept.
-const MOST_EVIDENCE: usize = 100;
-/// How long checking them may take.
-const CHECK_TIME: Duration = Duration::from_secs(1);
 /// Calls that a salvaged report lists.
 const LISTED_CALLS: usize = 20;
 
@@ -34,13 +26,17 @@ pub async fn report(run: &Run, ending: Ending) -> (Ending, Report) {
     let said = final_text(run, ending);
     let too_large = said.len() > MAX_RAW_BYTES;
     let claims = if too_large { Claims::default() } else { Claims::parse(said, fields) };
+    let changed = shared.host.changes.of(shared.contract.run());
     let (ending, mut warnings) = judge(run, ending, said, &claims);
-    let (evidence, doubts) = check_evidence(run, &claims.evidence).await;
+    let (ending, trespass) = deeds::judge(&shared.contract, ending, &changed);
+    warnings.extend(trespass);
+    let needs_review = deeds::need_review(ending, &changed);
+    let (evidence, doubts) = evidence::check(run, &claims.evidence).await;
     warnings.extend(claims.warnings.iter().cloned());
     warnings.extend(claims.doubts.iter().map(|text| Warning::new(WarningCode::Claimed, text)));
     warnings.extend(doubts);
-    warnings.extend(claimed_changes(&claims));
-    warnings.extend(recorded_doubts(&run.record, ending));
+    warnings.extend(deeds::doubts(run, &claims, &changed));
+    warnings.extend(recorded_doubts(&run.record, ending, needs_review));
     let report = Report {
         task_id: shared.contract.task_id(),
         attempt: Some(shared.contract.attempt()),
@@ -53,10 +49,11 @@ pub async fn report(run: &Run, ending: Ending) -> (Ending, Report) {
         fields: claims.fields,
         warnings,
         violations: Vec::new(),
-        changed_paths: Vec::new(),
+        changed_paths: changed.paths().take(MOST_PATHS).map(str::to_owned).collect(),
+        needs_review,
         turns: run.record.turns,
         usage: Spent::new(&run.record.usage_total, run.record.tool_calls, run.record.duration_ms),
-        next: ending.next().to_owned(),
+        next: deeds::next(ending, needs_review),
         trace: Some(shared.contract.run().clone()),
     };
     (ending, report)
@@ -65,6 +62,7 @@ pub async fn report(run: &Run, ending: Ending) -> (Ending, Report) {
 /// The event of a run's end, but for what only a parent has (its reply) or only a child has (its
 /// report).
 pub fn finished(run: &Run, ending: Ending) -> RunFinished {
+    let changed = run.shared.host.changes.of(run.shared.contract.run());
     RunFinished {
         status: ending.status(),
         code: ending.code(),
@@ -75,13 +73,15 @@ pub fn finished(run: &Run, ending: Ending) -> RunFinished {
         usage_total: run.record.usage_total,
         reply: None,
         report: None,
-        changed: Vec::new(),
+        changed: changed.told(MOST_PATHS),
         contract_sha256: run.shared.contract.sha256(),
         report_sha256: None,
         receipt: (ending.status() == Status::Cancelled).then(|| Receipt {
+            processes_ended: run.record.processes_ended,
             connections_closed: run.record.connections_closed,
+            files_touched: changed.paths().take(MOST_PATHS).map(str::to_owned).collect(),
+            tokens_after_cancel: 0,
             not_ended: run.record.not_ended.clone(),
-            ..Receipt::default()
         }),
     }
 }
@@ -159,7 +159,7 @@ fn judge(run: &Run, ending: Ending, said: &str, claims: &Claims) -> (Ending, Vec
 }
 
 /// A broken answer of a run that ended by itself is invalid; other endings say more.
-fn invalid(ending: Ending) -> Ending {
+pub(super) fn invalid(ending: Ending) -> Ending {
     match ending {
         Ending::Completed => Ending::Invalid,
         Ending::Exhausted(_)
@@ -208,7 +208,7 @@ fn salvage(record: &Record) -> String {
     text
 }
 
-fn recorded_doubts(record: &Record, ending: Ending) -> Vec<Warning> {
+fn recorded_doubts(record: &Record, ending: Ending, needs_review: bool) -> Vec<Warning> {
     let mut warnings = Vec::new();
     if record.done.is_empty() {
         let text = "the child used no tool: nothing it says was looked up";
@@ -223,97 +223,12 @@ fn recorded_doubts(record: &Record, ending: Ending) -> Vec<Warning> {
         warnings.push(Warning::new(WarningCode::CallRefused, text));
     }
     if ending.status() != Status::Completed {
-        let text = "the task is not finished; what is here is a lead, not a result";
+        let text = if needs_review {
+            "the task is not finished; what is here is a lead, and what it changed needs review"
+        } else {
+            "the task is not finished; what is here is a lead, not a result"
+        };
         warnings.push(Warning::new(WarningCode::Unfinished, text));
     }
     warnings
-}
-
-/// Nothing here can change a file yet, so a claimed change never happened.
-fn claimed_changes(claims: &Claims) -> Option<Warning> {
-    (!claims.changed_paths.is_empty()).then(|| {
-        let text = format!("claimed but unchanged: {}", claims.changed_paths.join(", "));
-        Warning::new(WarningCode::ClaimedUnchanged, text)
-    })
-}
-
-/// Checks the first hundred cited places. A child's end does not wait for them: what is not looked
-/// at within a second stays unverified.
-async fn check_evidence(run: &Run, cited: &[Cited]) -> (Vec<Evidence>, Vec<Warning>) {
-    let scopes = run.shared.contract.paths().to_vec();
-    let workspace = Arc::clone(&run.shared.host.workspace);
-    let shown = run.record.shown.clone();
-    let kept: Vec<Cited> = cited.iter().take(MOST_EVIDENCE).cloned().collect();
-    let unchecked = kept.clone();
-    let until = std::time::Instant::now() + CHECK_TIME;
-    let looking = tokio::task::spawn_blocking(move || {
-        let look = |cited| {
-            if std::time::Instant::now() < until {
-                check(&workspace, &scopes, &shown, cited)
-            } else {
-                unverified(cited)
-            }
-        };
-        kept.into_iter().map(look).collect::<Vec<_>>()
-    });
-    let checked = match looking.await {
-        Ok(checked) => checked,
-        Err(_) => unchecked.into_iter().map(unverified).collect(),
-    };
-    let (evidence, doubts): (Vec<Evidence>, Vec<Option<Warning>>) = checked.into_iter().unzip();
-    let mut warnings: Vec<Warning> = doubts.into_iter().flatten().collect();
-    if cited.len() > MOST_EVIDENCE {
-        let text = format!("{} cited places were left out", cited.len() - MOST_EVIDENCE);
-        warnings.push(Warning::new(WarningCode::Cut, text));
-    }
-    (evidence, warnings)
-}
-
-fn unverified(cited: Cited) -> (Evidence, Option<Warning>) {
-    let words = format!("{} was not looked at in time", cited.path);
-    let warning = Warning::new(WarningCode::EvidenceNotRead, words);
-    let Cited { path, line, reason } = cited;
-    (Evidence { path, line, reason, verified: false }, Some(warning))
-}
-
-fn check(
-    workspace: &Workspace,
-    scopes: &[PathScope],
-    shown: &[Shown],
-    cited: Cited,
-) -> (Evidence, Option<Warning>) {
-    let path = workspace.normalise(&cited.path).unwrap_or_else(|_| cited.path.clone());
-    let place = match cited.line {
-        Some(line) => format!("{path}:{line}"),
-        None => path.clone(),
-    };
-    let was_shown = shown.iter().any(|shown| shows(shown, &path, cited.line));
-    let doubt = match workspace.exists(scopes, &path) {
-        Existence::OutOfScope => {
-            Some((WarningCode::EvidenceScope, "is outside what the child may read"))
-        }
-        Existence::Missing => Some((WarningCode::EvidenceMissing, "does not exist")),
-        Existence::File { lines: Some(lines) }
-            if cited.line.is_some_and(|line| line == 0 || line > lines) =>
-        {
-            Some((WarningCode::EvidenceLine, "is not a line of that file"))
-        }
-        Existence::File { .. } | Existence::Folder if !was_shown => {
-            Some((WarningCode::EvidenceNotRead, "was never shown to the child"))
-        }
-        Existence::File { .. } | Existence::Folder => None,
-    };
-    let verified = doubt.is_none();
-    let warning = doubt.map(|(code, words)| Warning::new(code, format!("{place} {words}")));
-    (Evidence { path, line: cited.line, reason: cited.reason, verified }, warning)
-}
-
-/// Evidence without a line holds if any part of the file was shown.
-fn shows(shown: &Shown, path: &str, line: Option<u64>) -> bool {
-    match shown {
-        Shown::Lines { path: shown, from, to } => {
-            shown == path && line.is_none_or(|line| (*from..=*to).contains(&line))
-        }
-        Shown::Folder { path: shown } => shown == path && line.is_none(),
-    }
 }

@@ -10,6 +10,7 @@ use futures_util::FutureExt;
 use tokio::time::Instant;
 
 use super::cancel::{CancelScope, LiveTask};
+use super::changes::MOST_PATHS;
 use super::dispatch::CallEnd;
 use super::run::{Run, RunShared, run_agent, standing_tokens};
 use super::{briefing, conclude};
@@ -231,6 +232,9 @@ fn bare_report(run: &Run, task: TaskId) -> (Ending, Report) {
     report.task_id = Some(task);
     report.attempt = Some(1);
     report.turns = run.record.turns;
+    let changed = run.shared.host.changes.of(run.shared.contract.run());
+    report.needs_review = !changed.is_empty();
+    report.changed_paths = changed.paths().take(MOST_PATHS).map(str::to_owned).collect();
     report.trace = Some(run.shared.contract.run().clone());
     report.usage =
         Spent::new(&run.record.usage_total, run.record.tool_calls, run.record.duration_ms);
@@ -342,6 +346,7 @@ fn empty_report(ending: Ending, summary: &str) -> Report {
         warnings: Vec::new(),
         violations: Vec::new(),
         changed_paths: Vec::new(),
+        needs_review: false,
         turns: 0,
         usage: Spent::new(&Usage::none(), 0, 0),
         next: ending.next().to_owned(),

@@ -12,6 +12,7 @@ use super::delegate::{self, Ticket};
 use super::run::{Run, RunShared};
 use super::runaway::{Observed, Verdict};
 use super::use_tool;
+use crate::domain::approval::Deed;
 use crate::domain::budget::Dimension;
 use crate::domain::event::{Fact, Failure};
 use crate::domain::ledger::Left;
@@ -300,6 +301,12 @@ fn note(run: &mut Run, call: &ToolCall, end: &mut CallEnd) {
     if end.failure == Some(Failure::Denied) {
         run.record.denied.push(call_line(call));
     }
+    let effects = std::mem::take(&mut end.output.effects);
+    run.record.processes_ended += effects.processes_ended;
+    run.record.not_ended.extend(effects.not_ended);
+    if runs_commands(run, call) {
+        run.record.hear(format!("{}\n{}", call.arguments, end.output.text));
+    }
     if end.left_behind {
         run.record.not_ended.push(call_line(call));
     }
@@ -310,6 +317,13 @@ fn note(run: &mut Run, call: &ToolCall, end: &mut CallEnd) {
     if let Some((report, usage_total)) = end.child.take() {
         run.record.add_child(report, usage_total);
     }
+}
+
+fn runs_commands(run: &Run, call: &ToolCall) -> bool {
+    run.shared.host.toolbox.permission(&call.name).is_some_and(|needed| match Deed::of(needed) {
+        Deed::Test | Deed::Command => true,
+        Deed::Look | Deed::Edit | Deed::Network => false,
+    })
 }
 
 /// A call on one line, with its first argument.

@@ -2,12 +2,13 @@
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::Semaphore;
 
 use super::approvals::Approvals;
 use super::cancel::LiveTasks;
+use super::changes::Changes;
 use crate::domain::approval::{Asker, Mode};
 use crate::domain::context_store::ContextStore;
 use crate::domain::event::{Fact, Origin, Timestamp};
@@ -46,8 +47,8 @@ pub struct Host {
     pub asker: Asker,
     /// The calls that wait for an answer, and what was allowed so far.
     pub approvals: Approvals,
-    /// How well commands are fenced, once that was found out.
-    pub fence: OnceLock<Fence>,
+    /// How well commands are fenced, where that was said; else the sandbox finds it out.
+    pub fence: Option<Fence>,
     /// The user's own command for the tests.
     pub test_command: Option<String>,
     /// What a task can choose as context.
@@ -62,6 +63,8 @@ pub struct Host {
     pub patience: Patience,
     /// At which part of its window the conversation is summarised.
     pub compact_at: Share,
+    /// Who changed which files.
+    pub changes: Changes,
     /// The live tasks, for cancelling one.
     pub live: Arc<LiveTasks>,
     /// The time of day.
@@ -76,6 +79,11 @@ impl Host {
         TaskId(self.tasks.fetch_add(1, Ordering::Relaxed) + 1)
     }
 
+    /// True if a task has this number.
+    pub fn has_task(&self, task: TaskId) -> bool {
+        (1..=self.tasks.load(Ordering::Relaxed)).contains(&task.0)
+    }
+
     /// What may be done without asking at this moment.
     pub fn mode(&self) -> Mode {
         *self.mode.lock().unwrap_or_else(PoisonError::into_inner)
@@ -86,10 +94,13 @@ impl Host {
         *self.mode.lock().unwrap_or_else(PoisonError::into_inner) = mode;
     }
 
-    /// How well commands are fenced, as far as is known.
-    pub fn fence(&self) -> Fence {
-        let unknown = || Fence::none("not found out yet");
-        self.fence.get().cloned().unwrap_or_else(unknown)
+    /// How well commands are fenced: as was said, else found out by trying, which takes seconds at
+    /// worst and happens once.
+    pub async fn fence(&self) -> Fence {
+        match &self.fence {
+            Some(fence) => fence.clone(),
+            None => self.sandbox.fence().await,
+        }
     }
 
     /// Tells what happened.

@@ -5,6 +5,9 @@ use crate::domain::report::{Report, Status};
 use crate::domain::usage::Usage;
 use crate::tool::Shown;
 
+/// Bytes of commands and their output that are kept.
+const MAX_HEARD_BYTES: usize = 1024 * 1024;
+
 /// The facts of one run.
 #[derive(Debug, Clone)]
 pub struct Record {
@@ -28,9 +31,13 @@ pub struct Record {
     pub denied: Vec<String>,
     /// Reports of its own children.
     pub children: Vec<Report>,
+    /// Commands it ran and what they showed, as far as it is kept for checking what it cites.
+    pub heard: Vec<String>,
+    /// Processes of its calls that had to be ended.
+    pub processes_ended: u32,
     /// Requests that were open when it was cancelled.
     pub connections_closed: u32,
-    /// Calls that did not end in time after a cancel.
+    /// Calls that did not end in time after a cancel, and processes that could not be ended.
     pub not_ended: Vec<String>,
     /// Why a provider or this program failed, in words.
     pub failure: Option<String>,
@@ -51,6 +58,8 @@ impl Default for Record {
             refused: Vec::new(),
             denied: Vec::new(),
             children: Vec::new(),
+            heard: Vec::new(),
+            processes_ended: 0,
             connections_closed: 0,
             not_ended: Vec::new(),
             failure: None,
@@ -64,6 +73,14 @@ impl Record {
     pub fn add_request(&mut self, usage: Usage) {
         self.usage += usage;
         self.usage_total += usage;
+    }
+
+    /// Keeps what a command said, up to a mebibyte in all.
+    pub fn hear(&mut self, text: String) {
+        let kept: usize = self.heard.iter().map(String::len).sum();
+        if kept + text.len() <= MAX_HEARD_BYTES {
+            self.heard.push(text);
+        }
     }
 
     /// Adds a child that ended, with all that is below it.

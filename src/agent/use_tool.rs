@@ -2,14 +2,17 @@
 //! told while it comes.
 
 use std::future::Future;
+use std::panic::{AssertUnwindSafe, resume_unwind};
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures_util::FutureExt;
 use serde_json::Value;
 use tokio::sync::mpsc;
 use tokio::time::{Instant, timeout};
 
 use super::approve::{self, Permit, Wish};
+use super::changes;
 use super::dispatch::CallEnd;
 use super::run::RunShared;
 use crate::domain::approval::Preview;
@@ -54,9 +57,13 @@ pub(super) async fn use_tool(
     }
     let (call_id, name) = (call.call.clone(), call.name.clone());
     shared.emit(Fact::ToolStarted { call: call_id, name, arguments: call.arguments.clone() }).await;
+    let watch = changes::before(shared, tool.spec(), &arguments).await;
     let began = Instant::now();
-    let working = tool.run(arguments, context);
-    let (output, failure, left_behind) = follow(shared, call, working, output).await;
+    let working = async { tool.run(arguments, context).await };
+    let ended = AssertUnwindSafe(follow(shared, call, working, output)).catch_unwind().await;
+    let effects = ended.as_ref().ok().map(|(output, ..)| &output.effects);
+    changes::after(shared, watch, effects).await;
+    let (output, failure, left_behind) = ended.unwrap_or_else(|panic| resume_unwind(panic));
     let duration_ms = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
     CallEnd { output, failure, duration_ms, child: None, left_behind }
 }

@@ -69,6 +69,7 @@ fn frame_bytes(report: &Report, said: &Warning) -> usize {
         warnings: vec![said.clone()],
         violations: Vec::new(),
         changed_paths: Vec::new(),
+        needs_review: report.needs_review,
         turns: report.turns,
         usage: report.usage,
         next: report.next.clone(),

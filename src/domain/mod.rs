@@ -15,6 +15,7 @@ pub mod allowance;
 pub mod approval;
 pub mod budget;
 mod cap;
+pub mod changes;
 pub mod choose;
 pub mod command;
 pub mod compaction;

@@ -214,6 +214,8 @@ pub enum WarningCode {
     ClaimedUnchanged,
     /// A change happened that was not claimed.
     ChangedUnclaimed,
+    /// A change happened where the child may change nothing.
+    ChangedOutside,
     /// Passing tests were claimed without a run.
     TestsNotRun,
     /// A call was refused.
@@ -256,6 +258,9 @@ pub struct Evidence {
     pub reason: String,
     /// True if the runtime showed this place to the child.
     pub verified: bool,
+    /// True if the child can have seen it through a command only.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub via_bash: bool,
 }
 
 /// What one attempt used.
@@ -314,6 +319,9 @@ pub struct Report {
     pub violations: Vec<Violation>,
     /// What changed in the workspace, by the runtime's own measure.
     pub changed_paths: Vec<String>,
+    /// True if it did not complete and changed something: nobody has looked at that yet.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub needs_review: bool,
     /// Model requests made.
     pub turns: u32,
     /// What it used.
@@ -329,7 +337,7 @@ impl Report {
     pub const MAX_BYTES: usize = 8 * 1024;
 
     /// The keys that every report has: no field of a role may bear one of these names.
-    pub const COMMON_FIELDS: [&str; 15] = [
+    pub const COMMON_FIELDS: [&str; 16] = [
         "task_id",
         "attempt",
         "status",
@@ -341,6 +349,7 @@ impl Report {
         "warnings",
         "violations",
         "changed_paths",
+        "needs_review",
         "turns",
         "usage",
         "next",

@@ -69,6 +69,13 @@ impl Journal {
         Self { store, sheets: BTreeMap::new() }
     }
 
+    /// The session's folder, which is there once something was written.
+    pub fn folder(&self) -> PathBuf {
+        let mut folder = self.store.path(&FileName::Session);
+        folder.pop();
+        folder
+    }
+
     /// Writes each event to the files it belongs into, all or none of its line.
     pub fn append(&mut self, events: &[Arc<Event>]) -> Result<(), JournalError> {
         for event in events {

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use crate::domain::fence::FenceLevel;
+use crate::sandbox::confine::ConfineError;
 
 /// A command to run.
 #[derive(Debug, Clone)]
@@ -74,6 +75,9 @@ pub enum SandboxError {
         /// What the system said.
         detail: String,
     },
+    /// It could not be held to what it was allowed, so it was not started.
+    #[error(transparent)]
+    NotHeld(#[from] ConfineError),
     /// The folder to start in is not there any more.
     #[error("the folder {0} is not there any more")]
     FolderGone(String),

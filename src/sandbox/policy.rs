@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::domain::fence::FenceLevel;
-use crate::sandbox::places;
+use crate::sandbox::{Job, SandboxSettings, places};
 
 /// What one command may do. Everything that is not named is refused as far as the system can.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -51,6 +51,22 @@ impl Policy {
         }
     }
 
+    /// What this job may do in a session with these settings, and with these private folders. Looks
+    /// where links in the settings lead to; a job's own grounds are taken as they are. Blocks.
+    pub fn for_job(job: &Job, settings: &SandboxSettings, private: &[PathBuf]) -> Self {
+        let mut writable = job.ground.writable.clone();
+        writable.extend(private.iter().chain(&settings.writable).filter_map(resolved));
+        let mut readable = job.ground.readable.clone();
+        readable.extend(settings.readable.iter().filter_map(resolved));
+        Self {
+            writable,
+            readable,
+            network: job.network,
+            protected: i32::try_from(std::process::id()).into_iter().collect(),
+            ..Self::new()
+        }
+    }
+
     /// True if one of its grounds lies in this folder, or is it.
     pub fn has_ground_below(&self, folder: &Path) -> bool {
         self.writable.iter().chain(&self.readable).any(|ground| ground.starts_with(folder))
@@ -61,6 +77,11 @@ impl Default for Policy {
     fn default() -> Self {
         Self::new()
     }
+}
+
+/// Where a place that a person named really is; none if it does not exist.
+fn resolved(place: &PathBuf) -> Option<PathBuf> {
+    place.canonicalize().ok()
 }
 
 /// Paths as text where they are text, and as their bytes where they are not.

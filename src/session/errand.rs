@@ -126,6 +126,8 @@ fn unfinished_notice(child: &Report) -> Fact {
         By::Shutdown => " by shutdown".to_owned(),
     });
     let what = child.status.as_str().replace('_', " ");
-    let text = format!("task {number}did not finish ({what}{by}): its result is unconfirmed");
+    let review = if child.needs_review { ", and what it changed needs review" } else { "" };
+    let text =
+        format!("task {number}did not finish ({what}{by}): its result is unconfirmed{review}");
     Fact::notice(Level::Warning, "UNFINISHED_CHILD", text)
 }

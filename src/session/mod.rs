@@ -1,16 +1,18 @@
 //! The composition root of a conversation: it owns the history between runs, builds what they share
 //! and carries out commands. It knows no screen; front ends talk to it through two channels.
 
+mod budget;
 mod cancelling;
 mod config;
 mod deciding;
+mod diff;
 mod errand;
 mod models;
 pub mod server;
 pub mod setup;
 
 use std::sync::atomic::{AtomicBool, AtomicU32};
-use std::sync::{Arc, Mutex, OnceLock};
+use std::sync::{Arc, Mutex};
 
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
@@ -19,11 +21,11 @@ use tokio::time::Instant;
 use crate::agent::approvals::Approvals;
 use crate::agent::briefing;
 use crate::agent::cancel::{CancelScope, LiveTasks};
+use crate::agent::changes::Changes;
 use crate::agent::clock::RunClock;
 use crate::agent::host::{Host, Inbox, RunTree, Typed};
 use crate::agent::run::{Run, RunShared, standing_tokens};
-use crate::domain::budget::{Budget, Dimension, Limit};
-use crate::domain::command::{BudgetChoice, Command};
+use crate::domain::command::Command;
 use crate::domain::context_store::{ContextStore, Sensitivity, SnippetKind};
 use crate::domain::contract::{Contract, Root};
 use crate::domain::event::{Event, Fact, Level, Origin};
@@ -41,6 +43,8 @@ use crate::sandbox::Sandbox;
 use crate::tool::task;
 use crate::tool::toolbox::Toolbox;
 use crate::workspace::seen::Seen;
+use crate::workspace::shadow::Shadow;
+use crate::workspace::snapshot::Tracker;
 
 use errand::Errand;
 
@@ -77,6 +81,7 @@ async fn converse(
     outlet: mpsc::Sender<Arc<Event>>,
     mut inbox: mpsc::Receiver<Command>,
 ) {
+    let shadow = diff::shadow(&config);
     let (hub, hub_task) = Hub::start(HubOptions {
         clock: Arc::clone(&config.clock),
         journal: config.journal.take(),
@@ -87,7 +92,7 @@ async fn converse(
         config.provider = found.provider;
         config.switch = found.switch;
     }
-    let mut conversation = Conversation::open(config, hub).await;
+    let mut conversation = Conversation::open(config, hub, shadow).await;
     let reason = conversation.obey(&mut inbox).await;
     conversation.close(reason, hub_task).await;
 }
@@ -124,6 +129,8 @@ struct Conversation {
     typed: Arc<Inbox>,
     running: Option<Running>,
     runs: u32,
+    /// The newest run that answers, or answered, the user.
+    newest: Option<RunId>,
     spent: Usage,
 }
 
@@ -135,7 +142,7 @@ enum Woken {
 }
 
 impl Conversation {
-    async fn open(config: Config, hub: Hub) -> Self {
+    async fn open(config: Config, hub: Hub, shadow: Shadow) -> Self {
         let identity = config.provider.identity().clone();
         let mut limits = config.limits;
         if identity.prices.is_none() {
@@ -155,6 +162,7 @@ impl Conversation {
             typed: Arc::default(),
             running: None,
             runs: 0,
+            newest: None,
             spent: Usage::none(),
             host: Arc::new(Host {
                 hub,
@@ -165,7 +173,7 @@ impl Conversation {
                 rules: config.rules,
                 asker: config.asker,
                 approvals: Approvals::default(),
-                fence: config.fence.map(OnceLock::from).unwrap_or_default(),
+                fence: config.fence,
                 test_command: config.test_command,
                 store: Mutex::new(ContextStore::default()),
                 redactor: Redactor::new(config.secrets.clone()),
@@ -173,6 +181,7 @@ impl Conversation {
                 max_depth: config.max_depth,
                 patience: config.patience,
                 compact_at: config.compact_at,
+                changes: Changes::new(Tracker::new(shadow)),
                 live: Arc::<LiveTasks>::default(),
                 clock: config.clock,
                 tasks: AtomicU32::new(0),
@@ -270,10 +279,8 @@ impl Conversation {
             Command::SetModel { model } => self.set_model(&model).await,
             Command::SetMode { mode } => self.set_mode(mode).await,
             Command::Decide { run, call, answer } => self.decide(&run, &call, answer).await,
-            Command::Shell { .. }
-            | Command::Diff { .. }
-            | Command::Trust { .. }
-            | Command::Quit => {}
+            Command::Diff { task } => self.show_diff(task).await,
+            Command::Shell { .. } | Command::Trust { .. } | Command::Quit => {}
         }
     }
 
@@ -286,37 +293,6 @@ impl Conversation {
             self.typed.push(typed);
         } else {
             self.begin(Errand::Answer(typed));
-        }
-    }
-
-    async fn set_budget(&mut self, choice: BudgetChoice) {
-        match choice {
-            BudgetChoice::Preset(preset) => {
-                self.limits = self.limits.with_preset(preset);
-            }
-            BudgetChoice::Turns(turns) => {
-                self.limits.parent[Dimension::Turns] = Limit::Of(turns.max(1));
-            }
-        }
-        self.fit_limits_to_price();
-        let turns = match self.limits.parent[Dimension::Turns] {
-            Limit::Of(turns) => turns.to_string(),
-            Limit::Unlimited | Limit::Off => "unlimited".to_owned(),
-        };
-        let text = format!(
-            "the next run gets the budget {} with {turns} turns",
-            self.limits.preset.name()
-        );
-        self.tell(Fact::notice(Level::Info, "BUDGET_SET", text)).await;
-    }
-
-    /// Without a price there is nothing to bound; with one again, the preset's bound holds.
-    fn fit_limits_to_price(&mut self) {
-        let cost = Dimension::CostUsd;
-        if self.provider.identity().prices.is_none() {
-            self.limits.parent = self.limits.parent.without_cost();
-        } else if self.limits.parent[cost] == Limit::Off {
-            self.limits.parent[cost] = self.limits.preset.parent()[cost];
         }
     }
 
@@ -359,6 +335,9 @@ impl Conversation {
     fn begin(&mut self, errand: Errand) {
         self.runs += 1;
         let id = RunId::parent(self.runs);
+        if matches!(errand, Errand::Answer(_)) {
+            self.newest = Some(id.clone());
+        }
         let scope = self.root.child();
         let shared = self.parent_shared(id.clone(), errand.words(), scope.clone());
         let before = std::mem::take(&mut self.history);
@@ -406,19 +385,6 @@ impl Conversation {
             clock: RunClock::start(),
             host,
         }
-    }
-
-    /// The next run's limits: what was set, and no more money than the session has left.
-    fn budget(&self) -> Budget {
-        let mut budget = self.limits.parent;
-        if let (Some(limit), Some(spent)) = (self.limits.session_cost, self.spent.cost_usd) {
-            let left = limit.0.saturating_sub(spent.0);
-            budget[Dimension::CostUsd] = match budget[Dimension::CostUsd] {
-                Limit::Of(cost) => Limit::Of(cost.min(left)),
-                Limit::Unlimited | Limit::Off => Limit::Of(left),
-            };
-        }
-        budget
     }
 
     async fn close(mut self, reason: &'static str, hub: HubTask) {

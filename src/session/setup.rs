@@ -7,18 +7,16 @@ use std::time::SystemTime;
 use uuid::Uuid;
 
 use super::{Config, Pin, RunLimits, server};
-use crate::domain::approval::{ApprovePolicy, Asker, Mode};
 use crate::domain::event::Timestamp;
 use crate::domain::exit::Exit;
 use crate::domain::ids::SessionId;
 use crate::domain::role::Permission;
-use crate::domain::rules::Rules;
 use crate::domain::scope::PathScope;
 use crate::journal::jsonl::Journal;
 use crate::provider::ProviderError;
 use crate::provider::script::ScriptError;
 use crate::sandbox::SandboxSettings;
-use crate::settings::{Settings, SettingsError};
+use crate::settings::{Hands, Settings, SettingsError};
 use crate::tool::toolbox::Toolbox;
 use crate::workspace::{Workspace, WorkspaceError};
 
@@ -76,12 +74,12 @@ pub fn config(settings: &Settings) -> Result<Config, SetupError> {
             totals: settings.limits.totals,
             session_cost: settings.limits.session_cost(),
         },
-        permissions: vec![Permission::Read, Permission::Delegate],
+        permissions: permissions(&settings.hands),
         paths: vec![PathScope::all()],
-        mode: Mode::ReadOnly,
-        rules: Rules::default(),
-        asker: Asker::Nobody(ApprovePolicy::default()),
-        test_command: None,
+        mode: settings.hands.mode,
+        rules: settings.hands.rules.clone(),
+        asker: settings.hands.asker,
+        test_command: settings.hands.test_command.clone(),
         fence: None,
         sandbox: SandboxSettings::bare("/proc/self/exe"),
         max_depth: MAX_DEPTH,
@@ -98,4 +96,20 @@ pub fn config(settings: &Settings) -> Result<Config, SetupError> {
         clock: Arc::new(|| Timestamp::from(SystemTime::now())),
         provider,
     })
+}
+
+/// What the parent may do in the freest mode; the mode of the moment takes some of it back at the
+/// start of each run.
+fn permissions(hands: &Hands) -> Vec<Permission> {
+    let mut held = vec![
+        Permission::Read,
+        Permission::Write,
+        Permission::Test,
+        Permission::Execute,
+        Permission::Delegate,
+    ];
+    if hands.fence.network {
+        held.push(Permission::Network);
+    }
+    held
 }

@@ -67,8 +67,9 @@ fn the_document_says_what_a_project_may_do() {
         let row = name.and_then(|name| ROWS.iter().find(|row| row.name == name));
         match row {
             Some(row) => {
-                let says = (about.contains("(lower)"), about.contains("(free)"));
-                let expected = (row.project == Project::Lower, row.project == Project::Freely);
+                let says = ["(lower)", "(add)", "(free)"].map(|mark| about.contains(mark));
+                let may = [Project::Lower, Project::Add, Project::Freely];
+                let expected = may.map(|project| row.project == project);
                 assert_eq!(says, expected, "{}: {about}", row.name);
                 about.clear();
             }

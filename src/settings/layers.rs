@@ -1,6 +1,7 @@
 //! The sources of settings, one above the other: defaults, the user's file, the project's file,
-//! the environment, flags. A later one replaces an earlier one, but a project's file can only
-//! narrow. Every value knows where it comes from. It refuses to know what the values are for.
+//! the environment, flags. A later one replaces an earlier one, and lists are added up; what a
+//! project's file may do is in `narrowing`. Every value knows where it comes from. It refuses to
+//! know what the values are for.
 
 use std::fmt;
 use std::path::Path;
@@ -8,10 +9,9 @@ use std::path::Path;
 use secrecy::SecretString;
 
 use super::file::{self, Entry, Place};
-use super::limits;
 use super::surroundings::{Env, variable};
-use super::table::{self, Key, Project, ROWS, Row};
-use super::value::{Kind, Value};
+use super::table::{self, Key, ROWS, Row};
+use super::value::Value;
 use super::{Remark, SettingsError};
 use crate::cli::{BudgetName, Language, Options, PermissionMode};
 use crate::domain::budget::Limit;
@@ -32,6 +32,8 @@ pub enum Origin {
     Variable(&'static str),
     /// A flag.
     Flag(&'static str),
+    /// Several of these: a list to which each of them added something.
+    Together(Vec<Origin>),
 }
 
 impl fmt::Display for Origin {
@@ -42,6 +44,10 @@ impl fmt::Display for Origin {
                 write!(f, "{}:{}", place.path.display(), place.line)
             }
             Self::Variable(name) | Self::Flag(name) => f.write_str(name),
+            Self::Together(origins) => {
+                let words: Vec<String> = origins.iter().map(ToString::to_string).collect();
+                f.write_str(&words.join(" and "))
+            }
         }
     }
 }
@@ -63,10 +69,22 @@ struct Chosen {
     origin: Origin,
 }
 
+/// What one source added to a list.
+#[derive(Debug, Clone)]
+pub(super) struct Listed {
+    key: Key,
+    /// Where it says so.
+    pub origin: Origin,
+    /// The items.
+    pub items: Vec<String>,
+}
+
 /// All settings as far as they are read.
 #[derive(Debug)]
 pub(super) struct Layers {
     chosen: Vec<Chosen>,
+    /// Lists are not replaced but added up, and each part knows its source.
+    lists: Vec<Listed>,
     /// Whom the user's file names, also after something else replaced it.
     users_provider: Option<String>,
 }
@@ -75,7 +93,7 @@ impl Layers {
     /// Nothing but defaults.
     pub fn new() -> Self {
         let default = |row: &Row| Chosen { value: row.fallback.value(), origin: Origin::Default };
-        Self { chosen: ROWS.iter().map(default).collect(), users_provider: None }
+        Self { chosen: ROWS.iter().map(default).collect(), lists: Vec::new(), users_provider: None }
     }
 
     /// Reads the user's own file.
@@ -97,67 +115,6 @@ impl Layers {
         }
         self.users_provider = self.text(Key::Provider).map(str::to_owned);
         Ok(true)
-    }
-
-    /// Reads a project's file, which can only narrow.
-    pub fn project_file(
-        &mut self,
-        path: &Path,
-        remarks: &mut Vec<Remark>,
-    ) -> Result<bool, SettingsError> {
-        let text = file::text_of(path).map_err(|why| unreadable(path, &why))?;
-        let Some(text) = text else { return Ok(false) };
-        let mut entries = file::entries(&text, path)?;
-        // The preset decides what the numbers are compared with.
-        entries.sort_by_key(
-            |entry| !matches!(entry, Entry::Known { row, .. } if row.key == Key::BudgetPreset),
-        );
-        for entry in entries {
-            match entry {
-                Entry::Known { row, place, .. } if row.project == Project::Never => {
-                    remarks.push(not_for_projects(row, &place));
-                }
-                Entry::Known { row, value: Some(value), place } => {
-                    self.narrow(row, value, place, remarks);
-                }
-                // A folder that somebody opens must not keep the program from starting.
-                Entry::Known { row, value: None, place } => remarks.push(warning(format!(
-                    "{place}: {} takes {}, so it is ignored",
-                    row.name,
-                    row.kind.takes()
-                ))),
-                Entry::Unknown { name, place } => remarks.push(unknown(&name, &place)),
-            }
-        }
-        Ok(true)
-    }
-
-    fn narrow(&mut self, row: &Row, value: Value, place: Place, remarks: &mut Vec<Remark>) {
-        if row.project == Project::Lower && !self.is_narrower(row, &value) {
-            let text = format!(
-                "{place}: {} = {} would not narrow what holds without it; a project's file can \
-                 only narrow, so it is ignored",
-                row.name,
-                value.shown()
-            );
-            remarks.push(warning(text));
-        } else {
-            self.set(row.key, value, Origin::ProjectFile(place));
-        }
-    }
-
-    fn is_narrower(&self, row: &Row, value: &Value) -> bool {
-        match (row.kind, value, self.value(row.key)) {
-            (Kind::Choice(words), Value::Text(wanted), Some(Value::Text(held))) => {
-                let rank = |word: &String| words.iter().position(|other| other == word);
-                rank(wanted) <= rank(held)
-            }
-            (_, wanted, held) => {
-                let preset = || limits::of_preset(self.text(Key::BudgetPreset), row.key);
-                let held = held.and_then(Value::size).or_else(preset).unwrap_or(f64::INFINITY);
-                wanted.size().is_some_and(|wanted| wanted <= held)
-            }
-        }
     }
 
     /// Reads the variables that are settings of their own. Those of a provider are read with it.
@@ -203,6 +160,10 @@ impl Layers {
                 self.read(key, &text, Origin::Flag(flag))?;
             }
         }
+        if !options.add_dir.is_empty() {
+            let folders = options.add_dir.iter().map(|folder| folder.display().to_string());
+            self.set(Key::AddDirs, Value::List(folders.collect()), Origin::Flag("--add-dir"));
+        }
         if options.no_color {
             self.set(Key::Color, Value::Switch(false), Origin::Flag("--no-color"));
         }
@@ -219,9 +180,28 @@ impl Layers {
         Ok(())
     }
 
-    /// Sets a value, whatever was there.
+    /// Sets a value, whatever was there; a list is added to what was there.
     pub fn set(&mut self, key: Key, value: Value, origin: Origin) {
-        self.chosen[key as usize] = Chosen { value: Some(value), origin };
+        match value {
+            Value::List(items) => self.add(key, items, origin),
+            value => self.chosen[key as usize] = Chosen { value: Some(value), origin },
+        }
+    }
+
+    fn add(&mut self, key: Key, items: Vec<String>, origin: Origin) {
+        self.lists.push(Listed { key, origin, items });
+        let parts: Vec<&Listed> = self.lists(key).collect();
+        let items = parts.iter().flat_map(|part| part.items.clone()).collect();
+        let origin = match parts.as_slice() {
+            [only] => only.origin.clone(),
+            parts => Origin::Together(parts.iter().map(|part| part.origin.clone()).collect()),
+        };
+        self.chosen[key as usize] = Chosen { value: Some(Value::List(items)), origin };
+    }
+
+    /// What each source added to a list, in the order they were read.
+    pub fn lists(&self, key: Key) -> impl Iterator<Item = &Listed> {
+        self.lists.iter().filter(move |part| part.key == key)
     }
 
     /// Takes back what the user's file says of a connection; returns the names that were set.
@@ -260,7 +240,8 @@ impl Layers {
             | Value::Unlimited
             | Value::Switch(_)
             | Value::Words(_)
-            | Value::Pairs(_) => None,
+            | Value::Pairs(_)
+            | Value::List(_) => None,
         }
     }
 
@@ -272,7 +253,8 @@ impl Layers {
             | Value::Unlimited
             | Value::Switch(_)
             | Value::Words(_)
-            | Value::Pairs(_) => None,
+            | Value::Pairs(_)
+            | Value::List(_) => None,
         }
     }
 
@@ -292,7 +274,8 @@ impl Layers {
             | Value::Number(_)
             | Value::Unlimited
             | Value::Switch(_)
-            | Value::Pairs(_) => None,
+            | Value::Pairs(_)
+            | Value::List(_) => None,
         }
     }
 
@@ -308,7 +291,11 @@ impl Layers {
                 MicroUsd::from_dollars(*dollars).map(|cost| Limit::Of(cost.0))
             }
             Value::Unlimited => Some(Limit::Unlimited),
-            Value::Text(_) | Value::Switch(_) | Value::Words(_) | Value::Pairs(_) => None,
+            Value::Text(_)
+            | Value::Switch(_)
+            | Value::Words(_)
+            | Value::Pairs(_)
+            | Value::List(_) => None,
         }
     }
 
@@ -346,11 +333,11 @@ fn hint(key: Key) -> &'static str {
     if key == Key::BudgetActive { "; to forbid delegation give --max-delegations 0" } else { "" }
 }
 
-fn warning(text: String) -> Remark {
+pub(super) fn warning(text: String) -> Remark {
     Remark { level: Level::Warning, code: "CONFIG", text }
 }
 
-fn unreadable(path: &Path, why: &str) -> SettingsError {
+pub(super) fn unreadable(path: &Path, why: &str) -> SettingsError {
     SettingsError::Usage(format!(
         "cannot read {}: {why}; repair it or move it away",
         path.display()
@@ -361,18 +348,10 @@ fn ill_typed(row: &Row, place: &Place) -> SettingsError {
     refused(row.key, &format!("{place}: {} takes {}", row.name, row.kind.takes()))
 }
 
-fn not_for_projects(row: &Row, place: &Place) -> Remark {
-    let name = row.name;
-    warning(format!(
-        "{place}: a project's file cannot set {name}, so it is ignored; set it in your own \
-         config.toml"
-    ))
-}
-
 /// Names under which keys are put into files.
 const KEY_NAMES: [&str; 6] = ["api_key", "apikey", "api_token", "key", "token", "secret"];
 
-fn unknown(name: &str, place: &Place) -> Remark {
+pub(super) fn unknown(name: &str, place: &Place) -> Remark {
     let last = name.rsplit('.').next().unwrap_or(name);
     let hint = match table::nearest(name) {
         _ if KEY_NAMES.contains(&last) => {

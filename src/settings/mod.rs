@@ -3,15 +3,19 @@
 //! and no request is made. It refuses to know providers, runs and screens.
 
 mod file;
+mod hands;
 mod key;
 mod layers;
 mod limits;
+mod narrowing;
 mod pins;
 mod places;
+mod project;
 mod prompt;
 mod provider;
 mod surroundings;
 mod table;
+pub mod trust;
 mod value;
 
 use std::path::{Path, PathBuf};
@@ -24,15 +28,19 @@ use crate::domain::event::Level;
 use crate::domain::exit::Exit;
 use crate::domain::usage::{MicroUsd, Prices};
 use layers::Layers;
+use project::Project;
 use surroundings::Env;
+use trust::Trust;
 
 pub use file::Place;
+pub use hands::{FenceWishes, Hands};
 pub use key::FoundKey;
 pub use layers::{Origin, Told};
 pub use limits::Limits;
 pub use pins::Pin;
 pub use provider::{ProviderChoice, Remote};
 pub use surroundings::Surroundings;
+pub use surroundings::Variables;
 pub use table::Key;
 
 /// Why the program cannot start, in one sentence each.
@@ -137,6 +145,12 @@ pub struct Settings {
     pub provider: ProviderChoice,
     /// The folder to work in: absolute, without symbolic links, and a folder that can be listed.
     pub workspace: PathBuf,
+    /// What runs may do and touch.
+    pub hands: Hands,
+    /// Whether the project's own files are trusted.
+    pub trust: Trust,
+    /// The environment that this program was started with.
+    pub variables: Variables,
     /// What each question may use.
     pub limits: Limits,
     /// When everything is cancelled; `None` for never.
@@ -181,11 +195,22 @@ impl Settings {
         let Typed { prompt, verb, options, .. } = typed;
         let mut remarks = Vec::new();
         let workspace = places::workspace(options.workspace.as_deref(), &current_dir)?;
-        let (mut layers, files) = read(&options, &env, &workspace, &mut remarks)?;
+        let own = trust::find(&workspace);
+        let trust = Trust::new(&workspace, &own, places::state(&env).as_deref(), &mut remarks);
+        let project = Project { workspace: &workspace, files: &own, trusted: trust.holds() };
+        let (mut layers, files) = read(&options, &env, &project, &mut remarks)?;
         let provider = provider::choose(&mut layers, &options, &env, &current_dir, &mut remarks)?;
         let sessions = places::sessions(&options, &mut layers, &env, &current_dir, &mut remarks);
         let on_screen = verb.is_none();
+        let ground = hands::Ground {
+            env: &env,
+            current_dir: &current_dir,
+            workspace: &workspace,
+            on_screen,
+        };
         Ok(Self {
+            hands: Hands::new(&layers, &options, ground, &mut remarks)?,
+            trust,
             limits: Limits::new(&layers),
             timeout: options.timeout.as_deref().map(limits::timeout).transpose()?,
             pins: pins::read_all(&options.pin, &current_dir)?,
@@ -202,6 +227,7 @@ impl Settings {
             num_ctx_cap: layers.whole(Key::OllamaNumCtxCap).unwrap_or_default(),
             ca_file: places::ca_file(&layers, &env, &current_dir)?,
             secrets: secrets(&env, &layers, &provider),
+            variables: Variables(env.into_iter().collect()),
             told: layers.told(),
             front: front(prompt, verb, &options, stdin)?,
             provider,
@@ -225,7 +251,7 @@ impl Settings {
 fn read(
     options: &Options,
     env: &Env,
-    workspace: &Path,
+    project: &Project<'_>,
     remarks: &mut Vec<Remark>,
 ) -> Result<(Layers, Vec<ConfigFile>), SettingsError> {
     let mut layers = Layers::new();
@@ -234,22 +260,9 @@ fn read(
         let found = layers.user_file(&path, remarks)?;
         files.push(ConfigFile { path, found, of_project: false });
     }
-    match places::projects_file(workspace) {
-        Ok(path) => {
-            let found = layers.project_file(&path, remarks)?;
-            files.push(ConfigFile { path, found, of_project: true });
-        }
-        Err(remark) => remarks.push(remark),
-    }
+    files.push(project.read(&mut layers, remarks)?);
     layers.environment(env)?;
     layers.flags(options)?;
-    if let Some(mode) = layers.text(Key::PermissionMode).filter(|mode| *mode != "read-only") {
-        let origin = layers.origin(Key::PermissionMode);
-        return Err(SettingsError::Usage(format!(
-            "{origin}: permission_mode {mode} is not built yet; today offshoot only reads, which \
-             is read-only"
-        )));
-    }
     Ok((layers, files))
 }
 

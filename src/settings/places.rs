@@ -33,30 +33,23 @@ pub(super) fn users_file(env: &Env) -> Option<PathBuf> {
     xdg(env, "XDG_CONFIG_HOME", ".config").map(|folder| folder.join("offshoot/config.toml"))
 }
 
-/// A project's configuration file; it need not exist. An error if it leads out of the project.
-pub(super) fn projects_file(workspace: &Path) -> Result<PathBuf, Remark> {
-    let path = workspace.join(".offshoot/config.toml");
-    match path.canonicalize() {
-        Ok(real) if !real.starts_with(workspace) => Err(Remark {
-            level: Level::Warning,
-            code: "CONFIG",
-            text: format!("{} leads out of the project, so it is ignored", path.display()),
-        }),
-        Ok(_) | Err(_) => Ok(path),
-    }
+/// A path that a user wrote in a setting of one path.
+pub(super) fn written(layers: &Layers, key: Key, env: &Env, dir: &Path) -> Option<PathBuf> {
+    layers.text(key).map(|text| at(text, layers.origin(key), env, dir))
 }
 
 /// A path that a user wrote: `~` is the home folder, the rest is relative to where it was written.
-pub(super) fn written(layers: &Layers, key: Key, env: &Env, dir: &Path) -> Option<PathBuf> {
-    let text = layers.text(key)?;
-    if let (Some(rest), Some(home)) = (text.strip_prefix("~/"), variable(env, "HOME")) {
-        return Some(Path::new(home).join(rest));
+pub(super) fn at(text: &str, origin: &Origin, env: &Env, dir: &Path) -> PathBuf {
+    let home = || variable(env, "HOME").map(Path::new);
+    let below = if text == "~" { Some("") } else { text.strip_prefix("~/") };
+    if let (Some(rest), Some(home)) = (below, home()) {
+        return home.join(rest);
     }
-    let folder = match layers.origin(key) {
+    let folder = match origin {
         Origin::UserFile(place) | Origin::ProjectFile(place) => place.path.parent().unwrap_or(dir),
-        Origin::Default | Origin::Variable(_) | Origin::Flag(_) => dir,
+        Origin::Default | Origin::Variable(_) | Origin::Flag(_) | Origin::Together(_) => dir,
     };
-    Some(folder.join(text))
+    folder.join(text)
 }
 
 /// The certificates to trust besides the system's; an error if there is no such file.
@@ -83,6 +76,11 @@ fn xdg(env: &Env, name: &str, usual: &str) -> Option<PathBuf> {
     set.or_else(|| absolute(PathBuf::from(variable(env, "HOME")?)).map(|home| home.join(usual)))
 }
 
+/// The folder that the program keeps its own state in; it need not exist.
+pub(super) fn state(env: &Env) -> Option<PathBuf> {
+    xdg(env, "XDG_STATE_HOME", ".local/state").map(|folder| folder.join("offshoot"))
+}
+
 /// The folder that sessions are kept in.
 pub(super) fn sessions(
     options: &Options,
@@ -103,8 +101,7 @@ pub(super) fn sessions(
     if let Some(folder) = written(layers, Key::SessionDir, env, dir) {
         return Some(folder);
     }
-    let sessions =
-        xdg(env, "XDG_STATE_HOME", ".local/state").map(|dir| dir.join("offshoot/sessions"));
+    let sessions = state(env).map(|folder| folder.join("sessions"));
     if sessions.is_none() {
         remarks.push(Remark {
             level: Level::Warning,

@@ -14,6 +14,17 @@ use crate::cli::Language;
 /// The environment's variables.
 pub(super) type Env = HashMap<String, String>;
 
+/// The environment's variables, for those who pick from them what commands may have. Its form for
+/// debugging tells names only.
+#[derive(Clone, Default, PartialEq, Eq)]
+pub struct Variables(pub Vec<(String, String)>);
+
+impl std::fmt::Debug for Variables {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_list().entries(self.0.iter().map(|(name, _)| name)).finish()
+    }
+}
+
 /// How long each call of the embedded researcher takes at least on the screen, so that a person
 /// can watch and cancel.
 const SCREEN_PACE: Duration = Duration::from_millis(400);

@@ -1,7 +1,7 @@
 //! Every setting there is: its name in a configuration file, its default, its other sources, and
 //! what a project's file may do with it. It knows no values that were set.
 
-use super::value::{Kind, Value};
+use super::value::{Items, Kind, Value};
 
 /// A setting.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -36,6 +36,10 @@ pub enum Key {
     Retries,
     /// What may be done without asking.
     PermissionMode,
+    /// Folders beside the one to work in.
+    AddDirs,
+    /// The command that runs the project's tests.
+    TestCommand,
     /// The language of the interface.
     Lang,
     /// Colours.
@@ -44,6 +48,22 @@ pub enum Key {
     PaceMs,
     /// Where sessions are kept.
     SessionDir,
+    /// Calls that are made without asking.
+    PermissionsAllow,
+    /// Calls that are always asked about.
+    PermissionsAsk,
+    /// Calls that are never made.
+    PermissionsDeny,
+    /// What commands may read beside the usual.
+    FenceRead,
+    /// What commands may change beside the workspace.
+    FenceWrite,
+    /// Whether commands may connect to sockets of the file system.
+    FenceUnix,
+    /// Whether commands may reach the network.
+    FenceNetwork,
+    /// Variables that commands get beside the usual.
+    EnvironmentPass,
     /// For a connection.
     TimeoutConnect,
     /// Until an answer begins.
@@ -89,6 +109,8 @@ pub(super) enum Project {
     Freely,
     /// Lower it: a number, or a word that stands further left among the choices.
     Lower,
+    /// Add to a list of what makes calls harder.
+    Add,
 }
 
 /// What holds where nothing is set.
@@ -124,6 +146,7 @@ const fn row(
 }
 
 const MODES: &[&str] = &["read-only", "ask", "auto-edit", "full-access"];
+const UNIX: &[&str] = &["deny", "workspace"];
 const PRESETS: &[&str] = &["tight", "normal", "generous"];
 const LANGUAGES: &[&str] = &["en", "zh"];
 /// More tokens than any model reads.
@@ -134,10 +157,10 @@ const DAY: f64 = 86_400.0;
 const DEAR: f64 = 1_000_000.0;
 
 use Fallback::Open;
-use Project::{Freely, Lower, Never};
+use Project::{Add, Freely, Lower, Never};
 
 /// All settings, in the order of [`Key`] and of `assets/config.toml`.
-pub(super) const ROWS: [Row; 36] = [
+pub(super) const ROWS: [Row; 46] = [
     row(Key::Provider, "provider", Kind::Text, Open, Never),
     row(Key::Model, "model", Kind::Text, Open, Never),
     row(Key::BaseUrl, "base_url", Kind::Text, Open, Never),
@@ -152,17 +175,21 @@ pub(super) const ROWS: [Row; 36] = [
     row(Key::ThinkingBudget, "thinking_budget", Kind::Whole(0, MANY), Fallback::Whole(0), Lower),
     row(Key::CompactAt, "compact_at", Kind::Number(0.2, 0.95), Fallback::Number(0.8), Lower),
     row(Key::Retries, "retries", Kind::Whole(0, 20), Fallback::Whole(4), Lower),
-    row(
-        Key::PermissionMode,
-        "permission_mode",
-        Kind::Choice(MODES),
-        Fallback::Text("read-only"),
-        Lower,
-    ),
+    row(Key::PermissionMode, "permission_mode", Kind::Choice(MODES), Fallback::Text("ask"), Lower),
+    row(Key::AddDirs, "add_dirs", Kind::List(Items::Places), Open, Never),
+    row(Key::TestCommand, "test_command", Kind::Text, Open, Never),
     row(Key::Lang, "lang", Kind::Choice(LANGUAGES), Open, Freely),
     row(Key::Color, "color", Kind::Switch, Fallback::Switch(true), Freely),
     row(Key::PaceMs, "pace_ms", Kind::Whole(0, 60_000), Open, Never),
     row(Key::SessionDir, "session_dir", Kind::Text, Open, Never),
+    row(Key::PermissionsAllow, "permissions.allow", Kind::List(Items::Rules), Open, Never),
+    row(Key::PermissionsAsk, "permissions.ask", Kind::List(Items::Rules), Open, Add),
+    row(Key::PermissionsDeny, "permissions.deny", Kind::List(Items::Rules), Open, Add),
+    row(Key::FenceRead, "fence.read", Kind::List(Items::Places), Open, Never),
+    row(Key::FenceWrite, "fence.write", Kind::List(Items::Places), Open, Never),
+    row(Key::FenceUnix, "fence.unix", Kind::Choice(UNIX), Fallback::Text("deny"), Never),
+    row(Key::FenceNetwork, "fence.network", Kind::Switch, Fallback::Switch(false), Never),
+    row(Key::EnvironmentPass, "environment.pass", Kind::List(Items::Variables), Open, Never),
     row(
         Key::TimeoutConnect,
         "timeouts.connect_s",
@@ -305,6 +332,26 @@ mod tests {
         }
         for key in [Key::Provider, Key::ApiKeyCommand, Key::CaFile, Key::SessionDir] {
             assert_eq!(key.row().project, Never);
+        }
+    }
+
+    #[test]
+    fn what_a_project_may_not_widen_is_not_for_projects() {
+        for key in [
+            Key::AddDirs,
+            Key::TestCommand,
+            Key::PermissionsAllow,
+            Key::FenceRead,
+            Key::FenceWrite,
+            Key::FenceUnix,
+            Key::FenceNetwork,
+            Key::EnvironmentPass,
+        ] {
+            assert_eq!(key.row().project, Never, "{}", key.name());
+        }
+        for row in &ROWS {
+            let narrows = matches!(row.key, Key::PermissionsAsk | Key::PermissionsDeny);
+            assert_eq!(row.project == Add, narrows, "{}", row.name);
         }
     }
 

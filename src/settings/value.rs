@@ -2,7 +2,7 @@
 //! It refuses to know which setting it belongs to.
 
 use secrecy::{ExposeSecret, SecretString};
-use toml::de::DeValue;
+use toml::de::{DeArray, DeValue};
 
 /// What a setting takes.
 #[derive(Debug, Clone, Copy)]
@@ -25,6 +25,19 @@ pub(super) enum Kind {
     Words,
     /// A table of texts, whose values may be secret.
     Pairs,
+    /// A list, which may be empty.
+    List(Items),
+}
+
+/// What the items of a list are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Items {
+    /// Rules about calls, read later so that each can be told apart.
+    Rules,
+    /// Files and folders.
+    Places,
+    /// Names of variables.
+    Variables,
 }
 
 /// What a setting holds.
@@ -37,6 +50,7 @@ pub(super) enum Value {
     Switch(bool),
     Words(Vec<String>),
     Pairs(Vec<(String, SecretString)>),
+    List(Vec<String>),
 }
 
 impl Kind {
@@ -58,6 +72,15 @@ impl Kind {
                     .to_owned()
             }
             Self::Pairs => "a table of texts, such as { \"X-Team\" = \"tools\" }".to_owned(),
+            Self::List(Items::Rules) => {
+                "a list of rules, such as [\"write_file(docs)\", \"bash(cargo test)\"]".to_owned()
+            }
+            Self::List(Items::Places) => {
+                "a list of files and folders, such as [\"~/notes\"]".to_owned()
+            }
+            Self::List(Items::Variables) => {
+                "a list of names of variables, such as [\"JAVA_HOME\"]".to_owned()
+            }
         }
     }
 
@@ -72,7 +95,7 @@ impl Kind {
             Self::Dollars => self.of_number(text.strip_prefix('$').unwrap_or(text).parse().ok()?),
             Self::Number(..) => self.of_number(text.parse().ok()?),
             Self::Switch => text.parse().ok().map(Value::Switch),
-            Self::Words | Self::Pairs => None,
+            Self::Words | Self::Pairs | Self::List(_) => None,
         }
     }
 
@@ -89,9 +112,12 @@ impl Kind {
             }
             (_, DeValue::Float(number)) => self.of_number(number.as_str().parse().ok()?),
             (Self::Switch, DeValue::Boolean(on)) => Some(Value::Switch(*on)),
+            (Self::List(kind), DeValue::Array(items)) => {
+                let items = texts(items)?;
+                items.iter().all(|item| kind.fits(item)).then_some(Value::List(items))
+            }
             (Self::Words, DeValue::Array(items)) => {
-                let words = items.iter().map(|item| item.get_ref().as_str().map(str::to_owned));
-                let words = words.collect::<Option<Vec<String>>>()?;
+                let words = texts(items)?;
                 words
                     .first()
                     .is_some_and(|program| !program.trim().is_empty())
@@ -116,7 +142,12 @@ impl Kind {
             Self::Amount => (whole > 0).then_some(Value::Whole(whole)),
             #[expect(clippy::cast_precision_loss, reason = "bounds are far below")]
             Self::Dollars | Self::Number(..) => self.of_number(whole as f64),
-            Self::Text | Self::Choice(_) | Self::Switch | Self::Words | Self::Pairs => None,
+            Self::Text
+            | Self::Choice(_)
+            | Self::Switch
+            | Self::Words
+            | Self::Pairs
+            | Self::List(_) => None,
         }
     }
 
@@ -131,9 +162,27 @@ impl Kind {
             | Self::Amount
             | Self::Switch
             | Self::Words
-            | Self::Pairs => false,
+            | Self::Pairs
+            | Self::List(_) => false,
         };
         fits.then_some(Value::Number(number))
+    }
+}
+
+/// The items of an array, if all of them are texts.
+fn texts(items: &DeArray<'_>) -> Option<Vec<String>> {
+    items.iter().map(|item| item.get_ref().as_str().map(str::to_owned)).collect()
+}
+
+impl Items {
+    fn fits(self, item: &str) -> bool {
+        match self {
+            Self::Rules | Self::Places => !item.trim().is_empty() && !item.contains('\0'),
+            Self::Variables => {
+                let plain = |c: char| c.is_ascii_alphanumeric() || c == '_';
+                !item.is_empty() && item.chars().all(plain) && !item.starts_with(char::is_numeric)
+            }
+        }
     }
 }
 
@@ -154,6 +203,8 @@ impl Value {
                 let names: Vec<&str> = pairs.iter().map(|(name, _)| name.as_str()).collect();
                 format!("{} (values not shown)", names.join(", "))
             }
+            Self::List(items) if items.is_empty() => "(none)".to_owned(),
+            Self::List(items) => items.join(", "),
         }
     }
 
@@ -164,7 +215,9 @@ impl Value {
             Self::Whole(whole) => Some(*whole as f64),
             Self::Number(number) => Some(*number),
             Self::Unlimited => Some(f64::INFINITY),
-            Self::Text(_) | Self::Switch(_) | Self::Words(_) | Self::Pairs(_) => None,
+            Self::Text(_) | Self::Switch(_) | Self::Words(_) | Self::Pairs(_) | Self::List(_) => {
+                None
+            }
         }
     }
 
@@ -177,7 +230,8 @@ impl Value {
             | Self::Number(_)
             | Self::Unlimited
             | Self::Switch(_)
-            | Self::Words(_) => Vec::new(),
+            | Self::Words(_)
+            | Self::List(_) => Vec::new(),
         }
     }
 }
@@ -191,6 +245,7 @@ impl PartialEq for Value {
                 };
                 open(one) == open(two)
             }
+            (Self::List(one), Self::List(two)) => one == two,
             _ => self.shown() == other.shown(),
         }
     }

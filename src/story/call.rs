@@ -2,19 +2,28 @@
 
 use serde_json::Value;
 
-use crate::domain::event::{Failure, Timestamp};
+use crate::domain::event::{Fact, Failure, Timestamp};
 use crate::domain::ids::CallId;
 
+use super::approval::Verdict;
 use super::delegation::NodeId;
+use super::fold_own::OWN_COMMAND;
 
 /// How much of a running command's output is kept, in bytes.
-const TAIL_BYTES: usize = 4_096;
+const TAIL_BYTES: usize = 32 * 1_024;
+
+/// Rows of a running command's output that stand under its call.
+const LIVE_ROWS: usize = 3;
+/// The same for a command of the user's own, which is looked at for its output.
+const OWN_ROWS: usize = 8;
 
 /// How a call stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CallState {
     /// Asked for; the guard has not let it start.
     Requested,
+    /// Waits for a person's word.
+    Asking,
     /// Running.
     Running,
     /// Came to its result.
@@ -47,28 +56,71 @@ pub struct Call {
     pub since: Timestamp,
     /// The result as it entered the history, or the tail of what a running command wrote.
     pub output: String,
+    /// How much a running command has written so far, in bytes.
+    pub written: u64,
+    /// How the question about it ended, if there was one.
+    pub verdict: Option<Verdict>,
     /// For a `task` call: the child that it became.
     pub child: Option<NodeId>,
 }
 
 impl Call {
     pub(super) fn new(id: CallId, name: String, arguments: Value, since: Timestamp) -> Self {
-        let output = String::new();
-        Self { id, name, arguments, state: CallState::Requested, since, output, child: None }
+        Self {
+            id,
+            name,
+            arguments,
+            state: CallState::Requested,
+            since,
+            output: String::new(),
+            written: 0,
+            verdict: None,
+            child: None,
+        }
     }
 
     /// True until the result is there.
     pub fn is_open(&self) -> bool {
         match self.state {
-            CallState::Requested | CallState::Running => true,
+            CallState::Requested | CallState::Asking | CallState::Running => true,
             CallState::Finished { .. } => false,
         }
+    }
+
+    /// True for a command that the user typed.
+    pub fn is_own(&self) -> bool {
+        self.name == OWN_COMMAND
+    }
+
+    /// The last lines of what it wrote that stand under it: of a running call, and of the user's
+    /// own command for good.
+    pub fn tail(&self) -> Vec<&str> {
+        let most = match self.state {
+            CallState::Requested | CallState::Asking => return Vec::new(),
+            CallState::Running | CallState::Finished { .. } if self.is_own() => OWN_ROWS,
+            CallState::Running if self.child.is_none() => LIVE_ROWS,
+            CallState::Running | CallState::Finished { .. } => return Vec::new(),
+        };
+        self.last_lines(most)
+    }
+
+    /// The last lines that have something in them. Of a line that was written over, the newest
+    /// words count.
+    pub fn last_lines(&self, most: usize) -> Vec<&str> {
+        let words = self.output.trim_end().rsplit('\n').map(|line| {
+            let line = line.trim_end_matches('\r');
+            line.rsplit('\r').next().unwrap_or(line)
+        });
+        let mut lines: Vec<&str> =
+            words.filter(|line| !line.trim().is_empty()).take(most).collect();
+        lines.reverse();
+        lines
     }
 
     /// True if it ended otherwise than well.
     pub fn failed(&self) -> bool {
         match self.state {
-            CallState::Requested | CallState::Running => false,
+            CallState::Requested | CallState::Asking | CallState::Running => false,
             CallState::Finished { ok, .. } => !ok,
         }
     }
@@ -93,7 +145,15 @@ impl Call {
         self.name == other.name && self.arguments == other.arguments
     }
 
+    pub(super) fn finish(&mut self, fact: &Fact, at: Timestamp) {
+        if let Fact::ToolFinished { ok, failure, bytes, truncated, duration_ms, .. } = *fact {
+            self.state = CallState::Finished { ok, failure, bytes, truncated, duration_ms };
+            self.since = at;
+        }
+    }
+
     pub(super) fn append_progress(&mut self, text: &str) {
+        self.written += text.len() as u64;
         self.output.push_str(text);
         let mut excess = self.output.len().saturating_sub(TAIL_BYTES);
         while !self.output.is_char_boundary(excess) {

@@ -3,6 +3,7 @@
 use crate::domain::event::{Level, Timestamp};
 
 use super::call::Call;
+use super::changed::Changed;
 use super::run::End;
 
 /// Words of the parent model.
@@ -41,6 +42,8 @@ pub enum Body {
     Call(Call),
     /// Something the runtime said.
     Notice(Notice),
+    /// The files that a parent run and all it delegated changed.
+    Changed(Changed),
     /// A parent run that ended otherwise than completed.
     Ended(End),
 }
@@ -62,13 +65,36 @@ impl Entry {
         Self { at, body, version: 0 }
     }
 
+    /// The call, if it is one.
+    pub fn call(&self) -> Option<&Call> {
+        match &self.body {
+            Body::Call(call) => Some(call),
+            Body::User { .. }
+            | Body::Assistant(_)
+            | Body::Notice(_)
+            | Body::Changed(_)
+            | Body::Ended(_) => None,
+        }
+    }
+
+    pub(super) fn call_mut(&mut self) -> Option<&mut Call> {
+        match &mut self.body {
+            Body::Call(call) => Some(call),
+            Body::User { .. }
+            | Body::Assistant(_)
+            | Body::Notice(_)
+            | Body::Changed(_)
+            | Body::Ended(_) => None,
+        }
+    }
+
     /// The text that has to be wrapped; `None` for what is always one row.
     pub fn text(&self) -> Option<&str> {
         match &self.body {
             Body::User { text } => Some(text),
             Body::Assistant(speech) => Some(&speech.text),
             Body::Notice(notice) => Some(&notice.text),
-            Body::Call(_) | Body::Ended(_) => None,
+            Body::Call(_) | Body::Changed(_) | Body::Ended(_) => None,
         }
     }
 }

@@ -5,6 +5,7 @@ use crate::domain::ids::{CallId, TaskId};
 use crate::domain::report::{Report, Status};
 
 use super::call::Call;
+use super::changed::Changed;
 use super::conversation::Notice;
 use super::run::{Doing, End, Run};
 
@@ -84,6 +85,7 @@ pub struct Node {
     pub notices: Vec<Notice>,
     pub(super) position: usize,
     pub(super) running: Vec<usize>,
+    pub(super) asking: Vec<usize>,
     pub(super) repeats: u32,
     pub(super) errors: u32,
     pub(super) successes: u32,
@@ -119,6 +121,35 @@ impl Node {
         self.calls.get(*self.running.first()?)
     }
 
+    /// Its call that has been waiting longest for a person's word.
+    pub fn asking_call(&self) -> Option<&Call> {
+        self.calls.get(*self.asking.first()?)
+    }
+
+    /// True while one of its calls waits for a person's word.
+    pub fn asks(&self) -> bool {
+        !self.asking.is_empty()
+    }
+
+    /// The place of its newest running call that has written something, among its calls.
+    pub fn writing_call(&self) -> Option<usize> {
+        let wrote = |index: &usize| self.calls.get(*index).is_some_and(|call| call.written > 0);
+        self.running.iter().copied().rev().find(wrote)
+    }
+
+    /// The files that it and its children changed.
+    pub fn changed(&self) -> Option<&Changed> {
+        self.run.as_ref().map(|run| &run.changed).filter(|changed| !changed.is_empty())
+    }
+
+    /// True if it changed files and did not complete: nobody vouches for what it left behind.
+    pub fn needs_review(&self) -> bool {
+        match &self.state {
+            NodeState::Queued { .. } | NodeState::Running => false,
+            NodeState::Ended(end) => end.status != Status::Completed && self.changed().is_some(),
+        }
+    }
+
     /// What it is doing at `now`.
     pub fn doing(&self, now: Timestamp) -> Doing<'_> {
         match (&self.state, &self.run) {
@@ -126,7 +157,9 @@ impl Node {
             (NodeState::Queued { position }, _) => {
                 Doing::Queued { position: *position, since: self.since }
             }
-            (NodeState::Running, Some(run)) => run.doing(self.running_call(), now),
+            (NodeState::Running, Some(run)) => {
+                run.doing(self.asking_call().or_else(|| self.running_call()), now)
+            }
             (NodeState::Running, None) => Doing::Between { since: self.since },
         }
     }
@@ -319,6 +352,7 @@ impl Delegations {
         node.state = NodeState::Ended(end);
         node.since = at;
         node.running.clear();
+        node.asking.clear();
         self.live.retain(|live| *live != id);
         self.count_queue();
     }
@@ -377,6 +411,7 @@ fn empty_node(
         notices: Vec::new(),
         position,
         running: Vec::new(),
+        asking: Vec::new(),
         repeats: 0,
         errors: 0,
         successes: 0,

@@ -19,6 +19,9 @@ use super::index::{Place, is_own_task};
 use super::run::{End, Phase, Run};
 use super::{Session, Story};
 
+/// The code of the notice that answers a question for what changed.
+pub const DIFF: &str = "DIFF";
+
 impl Story {
     pub(super) fn session_started(&mut self, fact: &Fact) {
         if let Fact::SessionStarted {
@@ -73,6 +76,7 @@ impl Story {
             self.parent = Some(started);
             self.open_speech = None;
             self.parent_running.clear();
+            self.parent_asking.clear();
             return;
         };
         let Some(id) = self.node_of_call(event, call) else { return };
@@ -202,6 +206,10 @@ impl Story {
     }
 
     pub(super) fn notice(&mut self, event: &Event, notice: Notice) {
+        if notice.code == DIFF {
+            // The answer to a question, shown to whoever asked; it is no part of the conversation.
+            return;
+        }
         match self.place(&event.origin) {
             Some(Place::Child(id)) => {
                 if let Some(node) = self.delegations.get_mut(id) {
@@ -228,6 +236,7 @@ impl Story {
 
     pub(super) fn run_finished(&mut self, event: &Event, fact: &RunFinished) {
         let Some(place) = self.place(&event.origin) else { return };
+        self.nothing_is_asked(&event.origin);
         if let Some(run) = self.run_mut(&event.origin) {
             run.finish(fact, event.ts);
         }
@@ -252,6 +261,10 @@ impl Story {
         {
             speech.streaming = false;
             speech.interrupted = true;
+        }
+        let changed = self.parent.as_ref().map(|run| run.changed.clone());
+        if let Some(changed) = changed.filter(|changed| !changed.is_empty()) {
+            self.push(event.ts, Body::Changed(changed));
         }
         if fact.status != Status::Completed {
             self.push(event.ts, Body::Ended(End::from(fact)));

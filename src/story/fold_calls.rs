@@ -21,6 +21,7 @@ impl Story {
         arguments: &Value,
     ) {
         let Some(index) = self.call_index(event, id, name, Some(arguments)) else { return };
+        self.asks_no_more(&event.origin, id);
         let place = self.place(&event.origin);
         if let Some(call) = self.call_mut(place, index) {
             call.state = CallState::Running;
@@ -45,30 +46,14 @@ impl Story {
     }
 
     pub(super) fn tool_finished(&mut self, event: &Event) {
-        let Fact::ToolFinished {
-            call: id,
-            name,
-            ok,
-            output,
-            bytes,
-            truncated,
-            duration_ms,
-            failure,
-        } = &event.fact
-        else {
+        let Fact::ToolFinished { call: id, name, ok, output, failure, .. } = &event.fact else {
             return;
         };
         let Some(index) = self.call_index(event, id, name, None) else { return };
+        self.asks_no_more(&event.origin, id);
         let place = self.place(&event.origin);
         let Some(call) = self.call_mut(place, index) else { return };
-        call.state = CallState::Finished {
-            ok: *ok,
-            failure: *failure,
-            bytes: *bytes,
-            truncated: *truncated,
-            duration_ms: *duration_ms,
-        };
-        call.since = event.ts;
+        call.finish(&event.fact, event.ts);
         call.output.clone_from(output);
         let child = call.child;
         let free = *failure == Some(Failure::NotRun);
@@ -133,12 +118,13 @@ impl Story {
 
     pub(super) fn call_mut(&mut self, place: Option<Place>, index: usize) -> Option<&mut Call> {
         match place? {
-            Place::Parent => match &mut self.entries.get_mut(index)?.body {
-                Body::Call(call) => Some(call),
-                Body::User { .. } | Body::Assistant(_) | Body::Notice(_) | Body::Ended(_) => None,
-            },
+            Place::Parent => self.entry_call(index),
             Place::Child(id) => self.delegations.get_mut(id)?.calls.get_mut(index),
         }
+    }
+
+    pub(super) fn entry_call(&mut self, index: usize) -> Option<&mut Call> {
+        self.entries.get_mut(index)?.call_mut()
     }
 
     pub(super) fn running_mut(&mut self, place: Option<Place>) -> Option<&mut Vec<usize>> {

@@ -4,25 +4,35 @@
 //! looks at a clock and knows no terminal: times are those of the events, and an age is computed by
 //! whoever shows it. Applying an event costs the same however long the story already is.
 
+mod approval;
 mod call;
+mod changed;
 mod conversation;
 mod delegation;
 mod fold;
+mod fold_approvals;
 mod fold_calls;
+mod fold_own;
 mod fold_words;
 mod gauge;
 mod index;
 mod run;
 
+use std::collections::HashMap;
+
 use crate::domain::budget::Budget;
 use crate::domain::event::{Event, Fact, Level, Timestamp};
-use crate::domain::ids::{RunId, SessionId};
+use crate::domain::ids::{CallId, RunId, SessionId};
 use crate::domain::report::Report;
 use crate::domain::usage::{MicroUsd, Usage};
 
+pub use approval::{Approval, Approvals, Asker, Verdict};
 pub use call::{Call, CallState};
+pub use changed::Changed;
 pub use conversation::{Body, Entry, Notice, Speech};
 pub use delegation::{Counts, Delegations, Node, NodeId, NodeState, Runaway};
+pub use fold::DIFF;
+pub use fold_own::OWN_COMMAND;
 pub use gauge::{Gauge, Used};
 pub use run::{Doing, End, Phase, Run, STREAMING_MS};
 
@@ -88,6 +98,12 @@ pub struct Story {
     parent: Option<Run>,
     /// The parent's calls that have started and not finished, as entries.
     parent_running: Vec<usize>,
+    /// The parent's calls that wait for a person's word, as entries.
+    parent_asking: Vec<usize>,
+    approvals: Approvals,
+    /// The user's own commands, as entries, and those of them that run.
+    own: HashMap<CallId, usize>,
+    own_running: Vec<CallId>,
     reply: Option<String>,
     delegations: Delegations,
     totals: Totals,
@@ -120,10 +136,17 @@ impl Story {
             Fact::TextDelta { text } => self.text_delta(event, text),
             Fact::ReasoningDelta { .. } => self.words_came(origin, event.ts),
             Fact::Message(message) => self.message(event, message),
+            Fact::ToolStarted { call, name, arguments } if origin.run.is_none() => {
+                self.own_started(event, call, name, arguments);
+            }
             Fact::ToolStarted { call, name, arguments } => {
                 self.tool_started(event, call, name, arguments);
             }
+            Fact::ToolProgress { call, text } if origin.run.is_none() => {
+                self.own_progress(call, text);
+            }
             Fact::ToolProgress { call, text } => self.tool_progress(origin, call, text),
+            Fact::ToolFinished { .. } if origin.run.is_none() => self.own_finished(event),
             Fact::ToolFinished { .. } => self.tool_finished(event),
             Fact::Usage { usage, remaining } => self.usage(origin, *usage, *remaining),
             Fact::Notice { level, code, text } => {
@@ -146,12 +169,28 @@ impl Story {
                     mode.name().clone_into(&mut session.permission_mode);
                 }
             }
-            Fact::ApprovalRequested { .. }
-            | Fact::ApprovalDecided { .. }
-            | Fact::FilesChanged { .. }
-            | Fact::ContextAdded { .. }
-            | Fact::Unknown => {}
+            Fact::ApprovalRequested { .. } => self.approval_requested(event),
+            Fact::ApprovalDecided { call, decision, by, reason } => {
+                let reason = reason.clone();
+                let verdict = Verdict { decision: *decision, by: *by, reason };
+                self.approval_decided(event, call, verdict);
+            }
+            Fact::FilesChanged { paths } => self.files_changed(origin, paths),
+            Fact::ContextAdded { .. } | Fact::Unknown => {}
         }
+        if moves_clocks(&event.fact) {
+            self.keep_clocks(event);
+        }
+    }
+
+    /// The calls that wait for a person's word, the oldest first.
+    pub fn approvals(&self) -> &Approvals {
+        &self.approvals
+    }
+
+    /// True while a command of the user's own runs.
+    pub fn runs_own_command(&self) -> bool {
+        !self.own_running.is_empty()
     }
 
     /// The session's own facts, once it has started.
@@ -180,13 +219,11 @@ impl Story {
         self.parent.as_ref()
     }
 
-    /// The parent's call that has been running longest.
+    /// The parent's call that has been waiting longest for a person's word, or else the one that has
+    /// been running longest.
     pub fn parent_call(&self) -> Option<&Call> {
-        let entry = self.entries.get(*self.parent_running.first()?)?;
-        match &entry.body {
-            Body::Call(call) => Some(call),
-            Body::User { .. } | Body::Assistant(_) | Body::Notice(_) | Body::Ended(_) => None,
-        }
+        let index = self.parent_asking.first().or(self.parent_running.first())?;
+        self.entries.get(*index)?.call()
     }
 
     /// True from a parent run's start to its end.
@@ -208,7 +245,11 @@ impl Story {
     pub fn notices(&self) -> impl Iterator<Item = &Notice> {
         self.entries.iter().filter_map(|entry| match &entry.body {
             Body::Notice(notice) => Some(notice),
-            Body::User { .. } | Body::Assistant(_) | Body::Call(_) | Body::Ended(_) => None,
+            Body::User { .. }
+            | Body::Assistant(_)
+            | Body::Call(_)
+            | Body::Changed(_)
+            | Body::Ended(_) => None,
         })
     }
 
@@ -229,9 +270,19 @@ impl Story {
 
     /// The child that a parent's `task` call became, if it became one.
     pub fn child_of_entry(&self, entry: &Entry) -> Option<&Node> {
-        match &entry.body {
-            Body::Call(call) => call.child.and_then(|id| self.delegations.get(id)),
-            Body::User { .. } | Body::Assistant(_) | Body::Notice(_) | Body::Ended(_) => None,
-        }
+        entry.call()?.child.and_then(|id| self.delegations.get(id))
     }
+}
+
+/// True for what may make somebody wait for a person, or end that.
+fn moves_clocks(fact: &Fact) -> bool {
+    matches!(
+        fact,
+        Fact::ApprovalRequested { .. }
+            | Fact::ApprovalDecided { .. }
+            | Fact::RunStarted { .. }
+            | Fact::RunFinished(_)
+            | Fact::ToolStarted { .. }
+            | Fact::ToolFinished { .. }
+    )
 }

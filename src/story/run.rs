@@ -7,7 +7,8 @@ use crate::domain::report::{By, Exhausted, Report, Status};
 use crate::domain::usage::Usage;
 use crate::domain::violation::Code;
 
-use super::call::Call;
+use super::call::{Call, CallState};
+use super::changed::Changed;
 
 /// A model whose last words are at most this old is streaming, in ms.
 pub const STREAMING_MS: u64 = 2_000;
@@ -102,6 +103,12 @@ pub struct Run {
     pub ended: Option<Timestamp>,
     /// What a cancel ended.
     pub receipt: Option<Receipt>,
+    /// The files that it and all it delegated changed.
+    pub changed: Changed,
+    /// How long its clock has stood, in ms, the time since `standing` not included.
+    stood_ms: u64,
+    /// Since when its clock stands: all that is alive under it waits for a person.
+    standing: Option<Timestamp>,
 }
 
 /// What a run is doing right now, for a row that never lies.
@@ -138,6 +145,11 @@ pub enum Doing<'a> {
         /// Which.
         call: &'a Call,
     },
+    /// A call waits for a person's word.
+    Asking {
+        /// Which.
+        call: &'a Call,
+    },
     /// Somebody asked for its end, and it has not come yet.
     Cancelling {
         /// Who.
@@ -170,10 +182,14 @@ impl Run {
             end: None,
             ended: None,
             receipt: None,
+            changed: Changed::default(),
+            stood_ms: 0,
+            standing: None,
         }
     }
 
-    /// What it is doing at `now`; `call` is its call that has been running longest.
+    /// What it is doing at `now`; `call` is its call that has been waiting longest for a person's
+    /// word, or else the one that has been running longest.
     pub fn doing<'a>(&'a self, call: Option<&'a Call>, now: Timestamp) -> Doing<'a> {
         if let Some(end) = &self.end {
             return Doing::Ended(end);
@@ -189,15 +205,36 @@ impl Run {
             Phase::Retrying { at, http_status } if now < at => Doing::Retrying { at, http_status },
             Phase::Retrying { at, .. } => Doing::Silent { since: at },
             Phase::Tools | Phase::Between => match call {
+                Some(call) if call.state == CallState::Asking => Doing::Asking { call },
                 Some(call) => Doing::Calling { call },
                 None => Doing::Between { since: self.since },
             },
         }
     }
 
-    /// Its running time at `now`, in ms.
+    /// Its running time at `now`, in ms: while all that is alive under it waits for a person, its
+    /// clock stands.
     pub fn elapsed_ms(&self, now: Timestamp) -> u64 {
-        self.ended.unwrap_or(now).millis_since(self.started)
+        let until = self.ended.unwrap_or(now);
+        let standing = self.standing.map_or(0, |since| until.millis_since(since));
+        until.millis_since(self.started).saturating_sub(self.stood_ms + standing)
+    }
+
+    /// True while its clock stands.
+    pub fn is_standing(&self) -> bool {
+        self.standing.is_some()
+    }
+
+    pub(super) fn stand(&mut self, stands: bool, at: Timestamp) {
+        let stands = stands && self.end.is_none();
+        match self.standing {
+            None if stands => self.standing = Some(at),
+            Some(since) if !stands => {
+                self.stood_ms += at.millis_since(since);
+                self.standing = None;
+            }
+            None | Some(_) => {}
+        }
     }
 
     pub(super) fn enter(&mut self, phase: Phase, since: Timestamp) {
@@ -220,5 +257,8 @@ impl Run {
         self.end = Some(End::from(fact));
         self.ended = Some(at);
         self.receipt.clone_from(&fact.receipt);
+        if self.changed.is_empty() {
+            self.changed.fold(&fact.changed);
+        }
     }
 }

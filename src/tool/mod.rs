@@ -2,10 +2,13 @@
 //! budgets; it gets arguments that its schema fits and a ground that it cannot leave.
 
 pub mod arguments;
+pub mod bash;
+pub mod command;
 pub mod excerpt;
 pub mod guard;
 pub mod list_files;
 pub mod read_file;
+pub mod run_tests;
 pub mod search;
 pub mod target;
 pub mod task;

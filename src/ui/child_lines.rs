@@ -20,6 +20,10 @@ pub enum Line {
     Earlier,
     /// A call.
     Call(usize),
+    /// A row of what its running command wrote last.
+    Tail(usize),
+    /// The files that it changed.
+    Changed,
     /// Something the runtime said about it.
     Notice(usize),
     /// A row of its newest words.
@@ -36,6 +40,7 @@ impl Line {
     pub fn plus(self, rows: usize) -> Self {
         match self {
             Self::Call(first) => Self::Call(first + rows),
+            Self::Tail(first) => Self::Tail(first + rows),
             Self::Notice(first) => Self::Notice(first + rows),
             Self::Words(first) => Self::Words(first + rows),
             Self::Report(first) => Self::Report(first + rows),
@@ -45,6 +50,7 @@ impl Line {
             | Self::Gauge
             | Self::Gets
             | Self::Earlier
+            | Self::Changed
             | Self::Tally => self,
         }
     }
@@ -55,10 +61,16 @@ impl Line {
             Self::Header
             | Self::Earlier
             | Self::Call(_)
+            | Self::Changed
             | Self::Notice(_)
             | Self::Report(_)
             | Self::Tally => true,
-            Self::State | Self::Runaway | Self::Gauge | Self::Gets | Self::Words(_) => false,
+            Self::State
+            | Self::Runaway
+            | Self::Gauge
+            | Self::Gets
+            | Self::Tail(_)
+            | Self::Words(_) => false,
         }
     }
 }
@@ -91,10 +103,18 @@ pub fn room(height: usize, running: usize, others: usize) -> usize {
 }
 
 /// A child's kinds of lines in order, and how many there are of each.
-pub fn sections(node: &Node, shown: Shown) -> [(Line, usize); 11] {
+pub fn sections(node: &Node, shown: Shown) -> [(Line, usize); 14] {
     let counts = counts(node, shown.room, shown.report);
     let open = usize::from(shown.open);
     let notices = node.notices.len();
+    let from = shown.from.min(node.calls.len());
+    // What a command writes stands right under it.
+    let writing = node.writing_call().filter(|call| *call >= from && counts.tail > 0);
+    let (until, written) = match writing {
+        Some(call) => (call + 1, tail(node).len()),
+        None => (node.calls.len(), 0),
+    };
+    let tail = written.min(counts.tail);
     [
         (Line::Header, 1),
         (Line::State, open * counts.state),
@@ -102,7 +122,10 @@ pub fn sections(node: &Node, shown: Shown) -> [(Line, usize); 11] {
         (Line::Gauge, open * counts.gauge),
         (Line::Gets, open * counts.gets),
         (Line::Earlier, open * usize::from(shown.from > 0 && shown.room >= 4)),
-        (Line::Call(shown.from), open * (node.calls.len() - shown.from.min(node.calls.len()))),
+        (Line::Call(from), open * (until - from)),
+        (Line::Tail(written - tail), open * tail),
+        (Line::Call(until), open * (node.calls.len() - until)),
+        (Line::Changed, open * counts.changed),
         (Line::Notice(notices - counts.notices), open * counts.notices),
         (
             Line::Words(shown.words - shown.words.min(counts.words)),
@@ -113,6 +136,12 @@ pub fn sections(node: &Node, shown: Shown) -> [(Line, usize); 11] {
     ]
 }
 
+/// The last lines of what its running command wrote.
+pub fn tail(node: &Node) -> Vec<&str> {
+    let call = node.writing_call().and_then(|call| node.calls.get(call));
+    call.map_or_else(Vec::new, |call| call.tail())
+}
+
 /// The first of the newest calls that there is room for.
 pub fn newest_calls(node: &Node, room: usize, report: usize) -> usize {
     let counts = counts(node, room, report);
@@ -121,6 +150,8 @@ pub fn newest_calls(node: &Node, room: usize, report: usize) -> usize {
         + counts.runaway
         + counts.gauge
         + counts.gets
+        + counts.tail
+        + counts.changed
         + counts.notices
         + counts.words
         + counts.report
@@ -140,6 +171,8 @@ struct LineCounts {
     runaway: usize,
     gauge: usize,
     gets: usize,
+    tail: usize,
+    changed: usize,
     notices: usize,
     /// At most.
     words: usize,
@@ -165,6 +198,13 @@ fn counts(node: &Node, room: usize, report: usize) -> LineCounts {
         8..12 => 2,
         _ => 3,
     };
+    // A command's newest line matters more than anything but that it runs.
+    let most_tail = match room {
+        0..4 => 0,
+        4..8 => 1,
+        8..12 => 2,
+        _ => 3,
+    };
     // What never ran has a report that repeats what was said about it.
     let repeats = node.never_ran() && !node.notices.is_empty();
     let reports = usize::from(node.report.is_some() && !repeats);
@@ -173,6 +213,8 @@ fn counts(node: &Node, room: usize, report: usize) -> LineCounts {
         runaway: usize::from(node.runaway().is_some()),
         gauge: has_run * usize::from(room >= 6),
         gets: has_run * usize::from(room >= 10),
+        tail: live * tail(node).len().min(most_tail),
+        changed: usize::from(node.changed().is_some() && room >= 4),
         notices: node.notices.len().min(most_notices),
         words: live * words,
         report: (1 - live) * reports * report.min(REPORT),

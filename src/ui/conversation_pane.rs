@@ -230,7 +230,10 @@ pub fn gap(story: &Story, item: Item) -> usize {
     let before = index.checked_sub(1).and_then(body);
     let stands_alone = matches!(before, Some(Body::User { .. }) | None);
     match body(index) {
-        Some(Body::Call(_) | Body::Notice(_) | Body::Ended(_)) => usize::from(stands_alone),
+        Some(Body::Call(call)) if call.is_own() => 1,
+        Some(Body::Call(_) | Body::Notice(_) | Body::Changed(_) | Body::Ended(_)) => {
+            usize::from(stands_alone)
+        }
         Some(Body::User { .. } | Body::Assistant(_)) => 1,
         None => 0,
     }
@@ -279,7 +282,8 @@ impl Items for Rows<'_> {
             Item::Entry(index) => match self.story.entries().get(index) {
                 Some(entry) => match entry.text() {
                     Some(text) => self.wrapped(key, text, entry.version),
-                    None => 1,
+                    // What a running command writes stands under its call.
+                    None => 1 + entry.call().map_or(0, |call| call.tail().len()),
                 },
                 None => 0,
             },

@@ -177,6 +177,8 @@ impl DelegationsPane {
             | Line::Gets
             | Line::Earlier
             | Line::Call(_)
+            | Line::Tail(_)
+            | Line::Changed
             | Line::Notice(_)
             | Line::Tally => return "",
         };

@@ -1,4 +1,7 @@
-//! The one table of keys.
+//! The one table of keys. What edits a text and what answers a question stand in files of their own.
+
+mod editing;
+mod questions;
 
 use crossterm::event::{KeyCode, KeyModifiers};
 
@@ -60,7 +63,11 @@ const NEWLINE: &[Chord] = &[
 ];
 
 /// Every key there is. The footer shows them in this order, as many as fit.
-pub static BINDINGS: &[Binding] = &[
+pub fn bindings() -> impl Iterator<Item = &'static Binding> {
+    questions::BINDINGS.iter().chain(BINDINGS).chain(editing::BINDINGS)
+}
+
+static BINDINGS: &[Binding] = &[
     binding(
         Context::Composer,
         &[plain(KeyCode::Enter)],
@@ -298,98 +305,6 @@ pub static BINDINGS: &[Binding] = &[
         ("to the end", "到末尾"),
     ),
     binding(
-        Context::Composer,
-        &[plain(KeyCode::Up)],
-        "Up",
-        Action::InputUp,
-        ("a row up; in an empty input: an older prompt", "上移一行；空输入：更早的输入"),
-    ),
-    binding(
-        Context::Composer,
-        &[plain(KeyCode::Down)],
-        "Down",
-        Action::InputDown,
-        ("a row down; after an older prompt: a newer one", "下移一行；之后：更新的输入"),
-    ),
-    binding(
-        Context::Composer,
-        &[plain(KeyCode::Left)],
-        "Left",
-        Action::Edit(Edit::Left),
-        ("a character to the left", "左移一字"),
-    ),
-    binding(
-        Context::Composer,
-        &[plain(KeyCode::Right)],
-        "Right",
-        Action::Edit(Edit::Right),
-        ("a character to the right", "右移一字"),
-    ),
-    binding(
-        Context::Composer,
-        &[plain(KeyCode::Home), ctrl('a')],
-        "Home, ^A",
-        Action::InputStart,
-        (
-            "to the line's start; in an empty input: to the conversation's",
-            "到行首；空输入：对话开头",
-        ),
-    ),
-    binding(
-        Context::Composer,
-        &[plain(KeyCode::End), ctrl('e')],
-        "End, ^E",
-        Action::InputEnd,
-        (
-            "to the line's end; in an empty input: follow the conversation",
-            "到行尾；空输入：跟随对话",
-        ),
-    ),
-    binding(
-        Context::Composer,
-        &[plain(KeyCode::Backspace), Chord(KeyCode::Backspace, KeyModifiers::SHIFT), ctrl('h')],
-        "Backspace",
-        Action::Edit(Edit::Backspace),
-        ("delete to the left", "向左删除"),
-    ),
-    binding(
-        Context::Composer,
-        &[plain(KeyCode::Delete)],
-        "Delete",
-        Action::Edit(Edit::Delete),
-        ("delete to the right", "向右删除"),
-    ),
-    binding(
-        Context::Composer,
-        &[ctrl('w'), Chord(KeyCode::Backspace, KeyModifiers::ALT)],
-        "^W, Alt+Backspace",
-        Action::Edit(Edit::DeleteWord),
-        ("delete the word to the left", "删除左边的词"),
-    ),
-    binding(
-        Context::Composer,
-        &[ctrl('u')],
-        "^U",
-        Action::Edit(Edit::DeleteToStart),
-        ("delete to the line's start", "删除到行首"),
-    ),
-    binding(
-        Context::Composer,
-        &[ctrl('k')],
-        "^K",
-        Action::Edit(Edit::DeleteToEnd),
-        ("delete to the line's end", "删除到行尾"),
-    ),
-    // Terminals send Ctrl+_ as the byte 0x1F, which reads as Ctrl+7.
-    binding(
-        Context::Composer,
-        &[ctrl('7'), ctrl('_'), ctrl('/')],
-        "^_",
-        Action::Edit(Edit::Undo),
-        ("undo", "撤销"),
-    ),
-    binding(Context::Composer, &[alt('_')], "Alt+_", Action::Edit(Edit::Redo), ("redo", "重做")),
-    binding(
         Context::Everywhere,
         &[ctrl('l')],
         "^L",
@@ -403,6 +318,32 @@ pub static BINDINGS: &[Binding] = &[
         Action::Suspend,
         ("suspend: not built yet, it only says so", "挂起：尚未实现，仅作提示"),
     ),
+    binding(
+        Context::Everywhere,
+        &[
+            Chord(KeyCode::BackTab, KeyModifiers::SHIFT),
+            plain(KeyCode::BackTab),
+            Chord(KeyCode::Tab, KeyModifiers::SHIFT),
+        ],
+        "Shift+Tab",
+        Action::NextMode,
+        (
+            "next permission mode: read-only, ask, auto-edit, full-access",
+            "下一权限模式：read-only、ask、auto-edit、full-access",
+        ),
+    )
+    .command("/permissions"),
+    binding(
+        Context::Panes,
+        &[char('a')],
+        "a",
+        Action::Reopen,
+        (
+            "answer the call that waits for approval; so does Enter on its row",
+            "答复等待批准的调用；在其行上按 Enter 亦可",
+        ),
+    )
+    .command("/approve"),
     binding(Context::Panes, &[char('?')], "?", Action::Help, ("this page", "本页"))
         .footer(0, "keys", "按键")
         .command("/help"),

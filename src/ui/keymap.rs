@@ -3,7 +3,7 @@
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
-pub use super::key_table::BINDINGS;
+pub use super::key_table::bindings;
 
 use super::composer::Edit;
 use super::lang::Lang;
@@ -42,6 +42,18 @@ pub enum Action {
     Move(Move),
     /// Open what is selected.
     Open,
+    /// Answer the call that waits for a person's word.
+    Answer(Key),
+    /// Send the reason that was typed.
+    SendReason,
+    /// Back to the question without a reason.
+    LeaveReason,
+    /// Open the question that was put off.
+    Reopen,
+    /// Trust, or do not, what the folder brings along.
+    Trust(bool),
+    /// The next permission mode.
+    NextMode,
     /// Fold or unfold the selected child.
     Fold,
     /// Show all, live or failed children.
@@ -62,6 +74,23 @@ pub enum Action {
     Interrupt,
     /// Quit from an empty input.
     EndOfInput,
+}
+
+/// A way to answer a call that waits for a person's word.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Key {
+    /// Yes, this once.
+    Once,
+    /// Yes, for this run.
+    Child,
+    /// Yes, for the session.
+    Session,
+    /// No.
+    No,
+    /// No, with a reason to be typed.
+    Reason,
+    /// Not now.
+    Later,
 }
 
 /// A way to move.
@@ -96,6 +125,14 @@ pub enum Context {
     Delegations,
     /// On a page that lies over the panes.
     Overlay,
+    /// While a call is asked about.
+    Approval,
+    /// While the reason for a no is typed.
+    Reason,
+    /// While it is asked whether the folder is trusted.
+    Trust,
+    /// While anything is asked.
+    Asked,
     /// Everywhere.
     Everywhere,
 }
@@ -144,13 +181,20 @@ pub fn contexts(overlay: bool, composer: bool, delegations: bool) -> &'static [C
     }
 }
 
+/// The contexts of a question about a call.
+pub const APPROVAL: &[Context] = &[Context::Approval, Context::Asked, Context::Everywhere];
+/// The contexts of a reason that is typed.
+pub const REASON: &[Context] = &[Context::Reason, Context::Composer, Context::Everywhere];
+/// The contexts of the question whether the folder is trusted.
+pub const TRUST: &[Context] = &[Context::Trust, Context::Asked, Context::Everywhere];
+
 /// What a key asks for in these contexts.
 pub fn action(key: KeyEvent, contexts: &[Context]) -> Option<Action> {
     let chord = chord(key);
     let in_context = |context: &Context| {
         let bound =
             |binding: &&Binding| binding.context == *context && binding.chords.contains(&chord);
-        BINDINGS.iter().find(bound).map(|binding| binding.action)
+        bindings().find(bound).map(|binding| binding.action)
     };
     contexts.iter().find_map(in_context)
 }
@@ -170,8 +214,11 @@ fn chord(key: KeyEvent) -> Chord {
 /// `children` if a live child can only be seen from another pane: then the way there is named.
 pub fn footer(contexts: &[Context], children: bool, lang: Lang, cells: usize) -> String {
     let mut hints: Vec<(Hint, String)> = Vec::new();
-    for binding in BINDINGS.iter().filter(|binding| works(binding, contexts)) {
+    for binding in bindings().filter(|binding| works(binding, contexts)) {
         let Some(mut hint) = binding.footer else { continue };
+        if is_asked(contexts) && !counts_while_asked(binding) {
+            continue;
+        }
         if children && binding.action == Action::NextPane {
             hint = Hint { words: ("children", "子代理"), rank: 1, key: Some("Tab:") };
         }
@@ -193,6 +240,21 @@ pub fn footer(contexts: &[Context], children: bool, lang: Lang, cells: usize) ->
     line(&hints)
 }
 
+fn is_asked(contexts: &[Context]) -> bool {
+    let asks =
+        |context: &Context| matches!(context, Context::Approval | Context::Reason | Context::Trust);
+    contexts.iter().any(asks)
+}
+
+/// True for the keys that do anything while something is asked.
+fn counts_while_asked(binding: &Binding) -> bool {
+    match binding.context {
+        Context::Approval | Context::Reason | Context::Trust | Context::Asked => true,
+        Context::Everywhere => binding.action == Action::CancelChild,
+        Context::Composer | Context::Panes | Context::Delegations | Context::Overlay => false,
+    }
+}
+
 /// True if this is what its first key means here, and not hidden by a nearer context.
 fn works(binding: &Binding, contexts: &[Context]) -> bool {
     let bound = |context: &Context| {
@@ -200,7 +262,7 @@ fn works(binding: &Binding, contexts: &[Context]) -> bool {
         let has = |other: &&Binding| {
             other.context == *context && first.is_some_and(|chord| other.chords.contains(chord))
         };
-        BINDINGS.iter().find(has)
+        bindings().find(has)
     };
     let meant = contexts.iter().find_map(bound);
     meant.is_some_and(|meant| std::ptr::eq(meant, binding))
@@ -213,24 +275,32 @@ pub fn heading(context: Context, lang: Lang) -> &'static str {
         Context::Panes => lang.pick("In the panes", "两栏中"),
         Context::Delegations => lang.pick("In the delegations", "委派栏"),
         Context::Overlay => lang.pick("On a page like this one", "本类页面"),
+        Context::Approval => lang.pick("When a call asks for approval", "调用请求批准时"),
+        Context::Reason => lang.pick("In the reason for a no", "填写拒绝理由时"),
+        Context::Trust => lang.pick("When asked to trust a folder", "询问是否信任文件夹时"),
+        Context::Asked => lang.pick("In any question", "任何询问中"),
         Context::Everywhere => lang.pick("Everywhere", "任何地方"),
     }
 }
 
 /// The contexts in the order of the help page.
-pub const CONTEXTS: [Context; 5] = [
+pub const CONTEXTS: [Context; 9] = [
     Context::Everywhere,
     Context::Composer,
     Context::Panes,
     Context::Delegations,
     Context::Overlay,
+    Context::Approval,
+    Context::Reason,
+    Context::Trust,
+    Context::Asked,
 ];
 
 /// The table of keys as the README shows it.
 pub fn keys_markdown() -> String {
     let mut table = String::from("| where | key | does | command |\n|---|---|---|---|\n");
     for context in CONTEXTS {
-        for binding in BINDINGS.iter().filter(|binding| binding.context == context) {
+        for binding in bindings().filter(|binding| binding.context == context) {
             let place = heading(context, Lang::En);
             let keys: Vec<String> =
                 binding.shown.split(", ").map(|key| format!("`{key}`")).collect();
@@ -249,8 +319,8 @@ mod tests {
 
     #[test]
     fn no_key_means_two_things_in_one_context() {
-        for (index, binding) in BINDINGS.iter().enumerate() {
-            for other in &BINDINGS[index + 1..] {
+        for (index, binding) in bindings().enumerate() {
+            for other in bindings().skip(index + 1) {
                 let shared = binding.chords.iter().any(|chord| other.chords.contains(chord));
                 assert!(
                     binding.context != other.context || !shared,
@@ -276,7 +346,7 @@ mod tests {
     #[test]
     fn the_table_for_readers_has_every_binding() {
         let table = keys_markdown();
-        assert_eq!(table.lines().count(), 2 + BINDINGS.len());
+        assert_eq!(table.lines().count(), 2 + bindings().count());
         assert!(table.contains("`^X`") && table.contains("/cancel [#N]"));
     }
 }

@@ -6,26 +6,33 @@
 //!
 //! Reading order: [`msg`], [`keymap`], [`screen`], [`update`], [`view`], then the helpers.
 
+mod answer;
+pub mod asking;
 pub mod burst;
+mod cancel;
 pub mod child_lines;
 pub mod composer;
 pub mod conversation_pane;
 pub mod delegations_pane;
 mod hangup;
+mod happened;
 mod input;
 pub mod key_table;
 pub mod keymap;
 pub mod lang;
 pub mod layout;
+pub mod long_text;
 pub mod msg;
 pub mod overlay;
 pub mod paint;
 pub use crate::sanitize;
 pub mod screen;
 pub mod scroll;
+mod sending;
 mod signals;
 pub mod slash;
 pub mod terminal;
+pub mod trust;
 pub mod update;
 pub mod view;
 pub mod wrap;
@@ -55,10 +62,12 @@ use msg::{Effect, Msg};
 use paint::Palette;
 use screen::Screen;
 use signals::Signals;
+use trust::Trust;
 
 pub use lang::Lang;
 pub use screen::HeaderFacts;
 pub use terminal::check;
+pub use trust::TrustQuestion;
 
 /// The shortest time between two frames.
 const FRAME: Duration = Duration::from_millis(16);
@@ -106,6 +115,8 @@ pub struct Front {
     pub colour: bool,
     /// What the header shows and no event tells.
     pub header: HeaderFacts,
+    /// What the folder brings along and nobody has agreed to yet; it is asked about first.
+    pub trust: Option<TrustQuestion>,
 }
 
 /// Runs until the user quits or the session ends, both of which end well, or until the process is
@@ -164,7 +175,9 @@ impl App {
         let no_color = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
         let palette = Palette { colour: front.colour && !no_color };
         let header = std::mem::take(&mut front.header);
-        let screen = Screen::new(front.lang, palette, header, (size.width, size.height));
+        let mut screen = Screen::new(front.lang, palette, header, (size.width, size.height));
+        let first = &mut front.first_message;
+        screen.trust = front.trust.take().map(|asked| Trust::of(&asked, first.take(), front.lang));
         Ok(Self {
             front,
             story: Story::default(),
@@ -187,7 +200,7 @@ impl App {
         let commands = self.front.commands.clone();
         self.draw();
         if let Some(text) = self.front.first_message.take().filter(|text| !text.trim().is_empty()) {
-            let effect = update::submit(&mut self.screen, text);
+            let effect = sending::submit(&mut self.screen, text);
             self.perform(effect);
         }
         while !self.is_over() {

@@ -4,13 +4,14 @@
 use ratatui::layout::Rect;
 
 use crate::domain::event::Timestamp;
-use crate::story::{Body, Call, NodeId, Story};
+use crate::story::{Call, NodeId, Story};
 
 use super::lang::Lang;
 use super::layout::{Areas, Shape};
+use super::long_text::{LongRow, LongText};
 use super::paint::Tone;
-use super::view::detail::LedgerFacts;
-use super::view::{detail, help};
+use super::view::detail::PageFacts;
+use super::view::{detail, help, permissions};
 use super::wrap::{Layout, cells};
 
 /// What a page shows.
@@ -31,6 +32,10 @@ pub enum Page {
     },
     /// A child.
     Child(NodeId),
+    /// What may be done without asking, and how commands are fenced.
+    Permissions,
+    /// What changed.
+    Diff,
 }
 
 /// One paragraph of a page.
@@ -85,7 +90,9 @@ pub struct Overlay {
     hang: usize,
     total: usize,
     /// What the rows were made of: they stay good for the same.
-    made_of: Option<(u16, usize, bool)>,
+    made_of: Option<(u16, u64, bool)>,
+    /// The text of a page that can be of any length.
+    long: Option<LongText>,
 }
 
 /// One row of a page.
@@ -95,10 +102,18 @@ pub struct PageRow<'a> {
     pub label: &'a str,
     /// Cells before the text.
     pub indent: usize,
+    /// The sign of a line of a diff.
+    pub mark: &'a str,
     /// The text.
     pub text: &'a str,
     /// How it looks.
     pub tone: Tone,
+}
+
+impl<'a> From<LongRow<'a>> for PageRow<'a> {
+    fn from(row: LongRow<'a>) -> Self {
+        Self { label: "", indent: 0, mark: row.mark, text: row.text, tone: row.tone }
+    }
 }
 
 impl Overlay {
@@ -112,7 +127,13 @@ impl Overlay {
             hang: 0,
             total: 0,
             made_of: None,
+            long: None,
         }
+    }
+
+    /// A page of any length at its start.
+    pub fn long(page: Page, text: LongText) -> Self {
+        Self { long: Some(text), ..Self::new(page) }
     }
 
     /// The page's area, its border included.
@@ -124,18 +145,24 @@ impl Overlay {
     pub fn arrange(
         &mut self,
         story: &Story,
-        facts: LedgerFacts<'_>,
+        facts: PageFacts<'_>,
         lang: Lang,
         areas: Areas,
         now: Timestamp,
     ) {
         self.area = page_area(areas);
         let width = self.area.width.saturating_sub(4);
+        let height = self.height();
+        if let Some(long) = &mut self.long {
+            return long.arrange(width.into(), height);
+        }
         let stamp = self.stamp(story, width);
         if stamp.is_none() || stamp != self.made_of {
             let paragraphs = match self.page {
                 Page::Help => help::page(lang),
                 Page::Ledger => detail::ledger(story, facts, lang, now),
+                Page::Permissions => permissions::page(facts, lang),
+                Page::Diff => Vec::new(),
                 Page::ParentCall(_) | Page::ChildCall { .. } => {
                     self.call(story).map_or_else(Vec::new, |call| detail::call(call, lang))
                 }
@@ -152,6 +179,9 @@ impl Overlay {
 
     /// The rows that are shown.
     pub fn rows(&self) -> Vec<PageRow<'_>> {
+        if let Some(long) = &self.long {
+            return long.rows().map(PageRow::from).collect();
+        }
         let mut skipped = self.top;
         let mut rows = Vec::new();
         for (paragraph, layout) in &self.paragraphs {
@@ -163,7 +193,13 @@ impl Overlay {
             let indent = self.indent(paragraph);
             for row in skipped..height {
                 let label = if row == 0 { paragraph.label.as_str() } else { "" };
-                rows.push(PageRow { label, indent, text: layout.row(row), tone: paragraph.tone });
+                rows.push(PageRow {
+                    label,
+                    indent,
+                    mark: "",
+                    text: layout.row(row),
+                    tone: paragraph.tone,
+                });
                 if rows.len() == self.height() {
                     return rows;
                 }
@@ -175,11 +211,17 @@ impl Overlay {
 
     /// Where the shown rows end, and how many there are.
     pub fn progress(&self) -> (usize, usize) {
+        if let Some(long) = &self.long {
+            return long.progress();
+        }
         ((self.top + self.height()).min(self.total), self.total)
     }
 
     /// Scrolls by rows, up if negative.
     pub fn scroll(&mut self, rows: isize) {
+        if let Some(long) = &mut self.long {
+            return long.scroll(rows);
+        }
         let last = self.total.saturating_sub(self.height());
         self.top = self.top.saturating_add_signed(rows).min(last);
     }
@@ -192,12 +234,9 @@ impl Overlay {
     /// The call it shows.
     pub fn call<'a>(&self, story: &'a Story) -> Option<&'a Call> {
         match self.page {
-            Page::ParentCall(entry) => match &story.entries().get(entry)?.body {
-                Body::Call(call) => Some(call),
-                Body::User { .. } | Body::Assistant(_) | Body::Notice(_) | Body::Ended(_) => None,
-            },
+            Page::ParentCall(entry) => story.entries().get(entry)?.call(),
             Page::ChildCall { node, index } => story.delegations().get(node)?.calls.get(index),
-            Page::Help | Page::Ledger | Page::Child(_) => None,
+            Page::Help | Page::Ledger | Page::Child(_) | Page::Permissions | Page::Diff => None,
         }
     }
 
@@ -205,7 +244,9 @@ impl Overlay {
     pub fn node(&self) -> Option<NodeId> {
         match self.page {
             Page::Child(node) | Page::ChildCall { node, .. } => Some(node),
-            Page::Help | Page::Ledger | Page::ParentCall(_) => None,
+            Page::Help | Page::Ledger | Page::ParentCall(_) | Page::Permissions | Page::Diff => {
+                None
+            }
         }
     }
 
@@ -214,8 +255,8 @@ impl Overlay {
     }
 
     /// A call's page can be long and changes only with its output; the others are short and age.
-    fn stamp(&self, story: &Story, width: u16) -> Option<(u16, usize, bool)> {
-        self.call(story).map(|call| (width, call.output.len(), call.is_open()))
+    fn stamp(&self, story: &Story, width: u16) -> Option<(u16, u64, bool)> {
+        self.call(story).map(|call| (width, call.written, call.is_open()))
     }
 
     fn lay_out(&mut self, paragraphs: Vec<Paragraph>, width: usize) {
@@ -238,7 +279,7 @@ fn rows_of(layout: &Layout) -> usize {
 }
 
 /// All but the top line: while a page is open, the keys are the page's, and no input is shown.
-fn page_area(areas: Areas) -> Rect {
+pub(super) fn page_area(areas: Areas) -> Rect {
     match areas.shape {
         Shape::TooSmall => Rect::default(),
         Shape::Bare => {

@@ -4,10 +4,12 @@
 use std::collections::VecDeque;
 use std::time::Duration;
 
+use crate::domain::approval::Mode;
 use crate::domain::command::BudgetChoice;
 use crate::domain::event::Timestamp;
 use crate::story::Story;
 
+use super::asking::Questions;
 use super::composer::Composer;
 use super::conversation_pane::ConversationPane;
 use super::delegations_pane::DelegationsPane;
@@ -15,7 +17,9 @@ use super::lang::Lang;
 use super::layout::{Areas, Choices, Focus};
 use super::overlay::Overlay;
 use super::paint::{Palette, Tone};
-use super::view::detail::LedgerFacts;
+use super::trust::Trust;
+use super::view::approval;
+use super::view::detail::PageFacts;
 
 /// What the header shows and no event tells.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -104,6 +108,14 @@ pub struct Screen {
     pub pending: VecDeque<String>,
     /// The budget that was set and that no answer has got yet.
     pub next_budget: Option<BudgetChoice>,
+    /// The calls that are asked about.
+    pub questions: Questions,
+    /// The question before the chat.
+    pub trust: Option<Trust>,
+    /// The permission mode that was asked for and does not hold yet.
+    pub asked_mode: Option<Mode>,
+    /// True while the answer to `/diff` has not come.
+    pub asked_diff: bool,
     /// True once the session was asked to end.
     pub leaving: bool,
 }
@@ -129,6 +141,10 @@ impl Screen {
             flash: None,
             pending: VecDeque::new(),
             next_budget: None,
+            questions: Questions::default(),
+            trust: None,
+            asked_mode: None,
+            asked_diff: false,
             leaving: false,
         }
     }
@@ -154,10 +170,17 @@ impl Screen {
         let intro = self.intro();
         self.conversation.arrange(story, &self.pending, intro, areas.conversation);
         self.delegations.arrange(story, areas.delegations);
-        if let Some(overlay) = &mut self.overlay {
-            let ledger = LedgerFacts { model: &self.header.model, next: self.next_budget };
-            overlay.arrange(story, ledger, self.lang, areas, now);
+        if let Some(mut overlay) = self.overlay.take() {
+            let facts = PageFacts {
+                model: &self.header.model,
+                next: self.next_budget,
+                mode: self.mode(story),
+                fence: self.fence(story),
+            };
+            overlay.arrange(story, facts, self.lang, areas, now);
+            self.overlay = Some(overlay);
         }
+        approval::arrange(self, story, areas, now);
         areas
     }
 
@@ -168,7 +191,24 @@ impl Screen {
 
     /// True if letters go into the input.
     pub fn is_typing(&self) -> bool {
-        self.focus == Focus::Composer && self.overlay.is_none()
+        self.is_asked() || (self.focus == Focus::Composer && self.overlay.is_none())
+    }
+
+    /// True while a question lies over the panes. Letters that come at once are a text then: an
+    /// answer is one key.
+    pub fn is_asked(&self) -> bool {
+        self.trust.is_some() || self.questions.open.is_some()
+    }
+
+    /// The permission mode that holds.
+    pub fn mode<'a>(&'a self, story: &'a Story) -> &'a str {
+        story.session().map_or(&self.header.mode, |session| &session.permission_mode)
+    }
+
+    /// How commands are fenced, what is missing included.
+    pub fn fence<'a>(&'a self, story: &'a Story) -> Option<&'a str> {
+        let told = story.session().map(|session| session.fence.as_str());
+        told.or(self.header.fence.as_deref())
     }
 
     /// Takes note of who answers, which may have been found only after the first frame.
@@ -222,7 +262,8 @@ impl Screen {
     /// When the next frame is due although nothing happens; `None` if nothing ages.
     pub fn next_wake(&self, story: &Story, now: Timestamp) -> Option<Duration> {
         let left = |since: Timestamp, limit: u64| limit.saturating_sub(now.millis_since(since));
-        let running = story.is_running() || story.delegations().live_count() > 0;
+        let running =
+            story.is_running() || story.runs_own_command() || story.delegations().live_count() > 0;
         let due = [
             running.then_some(SPINNER_MS - now.0 % SPINNER_MS),
             self.question.map(|since| left(since, QUESTION_MS)),

@@ -1,5 +1,6 @@
 //! Slash commands: what was typed, read into what it means. What is not built is refused by name.
 
+use crate::domain::approval::Mode;
 use crate::domain::budget::Preset;
 use crate::domain::command::BudgetChoice;
 use crate::domain::ids::TaskId;
@@ -29,6 +30,12 @@ pub enum Slash {
     Compact,
     /// List the models, or take another one.
     Model(Option<String>),
+    /// Show what may be done without asking, or choose it.
+    Permissions(Option<Mode>),
+    /// Answer the oldest call that waits for approval.
+    Approve,
+    /// Show what changed: by this child, or by the newest answer and all it delegated.
+    Diff(Option<TaskId>),
     /// End the session.
     Quit,
 }
@@ -38,7 +45,7 @@ pub enum Slash {
 pub struct Refused(pub String);
 
 /// The commands that work, with what they take.
-pub const COMMANDS: [(&str, &str, &str, &str); 8] = [
+pub const COMMANDS: [(&str, &str, &str, &str); 11] = [
     ("/help", "", "keys and commands", "按键与命令"),
     ("/cancel", "[#N]", "cancel a child; its parent goes on", "取消一个子代理；父代理继续"),
     ("/stop", "", "stop the answer and every child", "停止回答与所有子代理"),
@@ -51,11 +58,24 @@ pub const COMMANDS: [(&str, &str, &str, &str); 8] = [
     ),
     ("/compact", "", "summarise what came before", "概括之前的对话"),
     ("/model", "[NAME]", "the models there are; or take another one", "可用模型；或换用另一个"),
+    (
+        "/permissions",
+        "[read-only|ask|auto-edit|full-access]",
+        "what may be done without asking, and the fence; or another mode",
+        "权限模式与隔离；或换用另一模式",
+    ),
+    ("/approve", "", "answer the oldest call that waits for approval", "答复最早的等待批准的调用"),
+    (
+        "/diff",
+        "[#N]",
+        "what the newest answer and its children changed; or one child",
+        "最近回答及其子代理的改动；或某个子代理的",
+    ),
     ("/quit", "", "end the session", "结束会话"),
 ];
 
 /// Commands that are planned and do not work yet.
-const PLANNED: [&str; 22] = [
+const PLANNED: [&str; 20] = [
     "/role",
     "/pin",
     "/context",
@@ -64,12 +84,10 @@ const PLANNED: [&str; 22] = [
     "/new",
     "/clear",
     "/rewind",
-    "/diff",
     "/cost",
     "/stats",
     "/export",
     "/init",
-    "/permissions",
     "/theme",
     "/lang",
     "/doctor",
@@ -96,7 +114,10 @@ fn command(word: &str, rest: &str, lang: Lang) -> Result<Slash, Refused> {
         "/help" => Ok(Slash::Help),
         "/stop" => Ok(Slash::Stop),
         "/quit" => Ok(Slash::Quit),
-        "/cancel" => cancel(rest, lang),
+        "/cancel" => Ok(Slash::Cancel(task(rest, "/cancel", lang)?)),
+        "/diff" => Ok(Slash::Diff(task(rest, "/diff", lang)?)),
+        "/approve" => Ok(Slash::Approve),
+        "/permissions" => permissions(rest, lang),
         "/delegate" => delegate(rest, lang),
         "/budget" => budget(rest, lang),
         "/compact" => Ok(Slash::Compact),
@@ -112,17 +133,28 @@ fn command(word: &str, rest: &str, lang: Lang) -> Result<Slash, Refused> {
     }
 }
 
-fn cancel(rest: &str, lang: Lang) -> Result<Slash, Refused> {
+/// A child's number, if there is one.
+fn task(rest: &str, command: &str, lang: Lang) -> Result<Option<TaskId>, Refused> {
     if rest.is_empty() {
-        return Ok(Slash::Cancel(None));
+        return Ok(None);
     }
     let number = rest.strip_prefix('#').unwrap_or(rest);
-    number.parse().map(|task| Slash::Cancel(Some(task))).map_err(|_| {
-        let usage = lang.pick(
-            "is no child's number: /cancel #3, or /cancel for the active one",
-            "不是子代理编号：/cancel #3，或 /cancel 取消当前的",
-        );
-        Refused(format!("`{rest}` {usage}"))
+    number.parse().map(Some).map_err(|_| {
+        Refused(match lang {
+            Lang::En => format!("`{rest}` is no child's number: {command} #3, or {command} alone"),
+            Lang::Zh => format!("`{rest}` 不是子代理编号：{command} #3，或仅 {command}"),
+        })
+    })
+}
+
+fn permissions(rest: &str, lang: Lang) -> Result<Slash, Refused> {
+    if rest.is_empty() {
+        return Ok(Slash::Permissions(None));
+    }
+    Mode::from_name(rest).map(|mode| Slash::Permissions(Some(mode))).ok_or_else(|| {
+        let names = Mode::ALL.map(Mode::name);
+        let no_mode = lang.pick("is no permission mode: ", "不是权限模式：");
+        Refused(format!("`{rest}` {no_mode}{}", names.join(lang.pick(", ", "、"))))
     })
 }
 
@@ -181,6 +213,11 @@ mod tests {
             ("/cancel #3", cancel(3)),
             ("/cancel t4", cancel(4)),
             ("/budget", Slash::Budget(None)),
+            ("/permissions", Slash::Permissions(None)),
+            ("/permissions auto-edit", Slash::Permissions(Some(Mode::AutoEdit))),
+            ("/approve", Slash::Approve),
+            ("/diff", Slash::Diff(None)),
+            ("/diff #3", Slash::Diff(Some(TaskId(3)))),
             ("/budget tight", Slash::Budget(Some(BudgetChoice::Preset(Preset::Tight)))),
             ("/budget 7", Slash::Budget(Some(BudgetChoice::Turns(7)))),
             (
@@ -206,6 +243,8 @@ mod tests {
             "/cancel x",
             "/budget 0",
             "/budget -3",
+            "/permissions all",
+            "/diff x",
             "/delegate",
             "/delegate tester",
         ] {

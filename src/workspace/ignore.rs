@@ -63,6 +63,13 @@ impl Rules {
         self.with(dir, folder, &[".gitignore", ".ignore"])
     }
 
+    /// The same, but only by what git reads: an `.ignore` file hides things from a search, not from
+    /// whoever asks what changed.
+    #[must_use]
+    pub fn enter_as_git(&self, dir: &Dir, folder: &str) -> Self {
+        self.with(dir, folder, &[".gitignore"])
+    }
+
     /// True if an entry of the folder is to be left out.
     pub fn hide(&self, path: &str, is_folder: bool) -> bool {
         let mut level = self.innermost.as_ref();

@@ -17,6 +17,9 @@ pub mod lines;
 pub mod path;
 pub mod scope;
 pub mod seen;
+pub mod shadow;
+pub mod snapshot;
+pub mod write;
 
 mod branch;
 mod root;

@@ -388,7 +388,9 @@ fn collect(folder: &Path, found: &mut Vec<(String, String)>) {
         if path.is_dir() {
             collect(&path, found);
         } else {
-            found.push((path.display().to_string(), std::fs::read_to_string(&path).unwrap()));
+            let bytes = std::fs::read(&path).unwrap();
+            let text = String::from_utf8_lossy(&bytes).into_owned();
+            found.push((path.display().to_string(), text));
         }
     }
 }

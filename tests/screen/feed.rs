@@ -3,11 +3,12 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use offshoot::domain::approval::{Decider, Decision};
 use offshoot::domain::budget::{Preset, Remaining};
 use offshoot::domain::context_store::{SnippetCard, SnippetKind};
 use offshoot::domain::event::{
-    ContractView, Event, Fact, Failure, Level, MessageFact, Origin, Receipt, RunFinished, Share,
-    Timestamp,
+    Change, ChangedPath, ContractView, Event, Fact, Failure, Level, MessageFact, Origin, Receipt,
+    RunFinished, Share, Timestamp,
 };
 use offshoot::domain::hash::Sha;
 use offshoot::domain::ids::{CallId, RunId, SessionId, TaskId};
@@ -22,6 +23,14 @@ use serde_json::{Value, json};
 
 /// The first event's time: any fixed moment does.
 pub const START: u64 = 1_700_000_000_000;
+
+/// What a call asks for, beside its arguments.
+#[derive(Default)]
+pub struct Asked<'a> {
+    pub summary: &'a str,
+    pub diff: Option<&'a str>,
+    pub prefix: Option<&'a str>,
+}
 
 pub struct Feed {
     pub story: Story,
@@ -67,11 +76,13 @@ pub fn report(task: u32, status: Status, summary: &str) -> Report {
             line: Some(12),
             reason: "the test section".to_owned(),
             verified: true,
+            via_bash: false,
         }],
         fields: serde_json::Map::new(),
         warnings: Vec::new(),
         violations: Vec::new(),
         changed_paths: Vec::new(),
+        needs_review: false,
         turns: 3,
         usage: Spent::new(&Usage::none(), 4, 8_123),
         next: "Done.".to_owned(),
@@ -113,7 +124,7 @@ impl Feed {
                 provider: "script".to_owned(),
                 model: "demo-1".to_owned(),
                 permission_mode: "read-only".to_owned(),
-                fence: "none".to_owned(),
+                fence: "fenced".to_owned(),
                 budget: Preset::Normal.parent(),
             },
         );
@@ -241,6 +252,53 @@ impl Feed {
     pub fn does(&mut self, origin: Origin, call: &ToolCall, output: &str, ms: u64) -> &mut Self {
         self.starts(origin.clone(), call).wait(ms);
         self.ends(origin, call, output, ms)
+    }
+
+    /// A call asks to run a command, or to make a change.
+    pub fn asks(&mut self, origin: Origin, call: &ToolCall, what: &Asked<'_>) -> &mut Self {
+        let owned = |text: &str| text.to_owned();
+        let (diff, command) = match what.diff {
+            Some(diff) => (Some(owned(diff)), None),
+            None => (None, call.arguments["command"].as_str().map(owned)),
+        };
+        let fact = Fact::ApprovalRequested {
+            call: call.call.clone(),
+            name: call.name.clone(),
+            summary: owned(what.summary),
+            folder: command.is_some().then(|| owned("crates/core")),
+            fence: command.is_some().then(|| owned("fenced")),
+            diff,
+            command,
+            prefix: what.prefix.map(owned),
+        };
+        self.add(origin, fact)
+    }
+
+    pub fn decides(&mut self, origin: Origin, call: &ToolCall, decision: Decision) -> &mut Self {
+        let by = match decision {
+            Decision::Withdrawn => Decider::Runtime,
+            Decision::Once
+            | Decision::Child
+            | Decision::Session
+            | Decision::Deny
+            | Decision::Expired => Decider::User,
+        };
+        let call = call.call.clone();
+        self.add(origin, Fact::ApprovalDecided { call, decision, by, reason: None })
+    }
+
+    pub fn writes(&mut self, origin: Origin, call: &ToolCall, text: &str) -> &mut Self {
+        let (call, text) = (call.call.clone(), text.to_owned());
+        self.add(origin, Fact::ToolProgress { call, text })
+    }
+
+    pub fn changes(&mut self, origin: Origin, files: &[(&str, Change)]) -> &mut Self {
+        let path = |(path, change): &(&str, Change)| ChangedPath {
+            path: (*path).to_owned(),
+            change: *change,
+            sha256: None,
+        };
+        self.add(origin, Fact::FilesChanged { paths: files.iter().map(path).collect() })
     }
 
     pub fn charged(&mut self, origin: Origin, usage: Usage) -> &mut Self {

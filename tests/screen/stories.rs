@@ -25,6 +25,7 @@ fn doing(story: &Story, task: u32, feed: &Feed) -> String {
         }
         Doing::Calling { call } => format!("calling {}", call.name),
         Doing::Cancelling { .. } => "cancelling".to_owned(),
+        Doing::Asking { call } => format!("asking {}", call.name),
         Doing::Ended(end) => format!("ended {}", end.status.as_str()),
     }
 }
@@ -37,6 +38,7 @@ fn kinds(entries: &[Entry]) -> Vec<&'static str> {
         Body::Call(call) if call.child.is_some() => "delegation",
         Body::Call(_) => "call",
         Body::Notice(_) => "notice",
+        Body::Changed(_) => "changed",
         Body::Ended(_) => "ended",
     };
     entries.iter().map(kind).collect()

@@ -343,6 +343,7 @@ fn finished() -> (Fact, Value) {
         warnings: Vec::new(),
         violations: Vec::new(),
         changed_paths: Vec::new(),
+        needs_review: false,
         turns: 2,
         usage: Spent::default(),
         next: text(ending.next()),

@@ -25,11 +25,13 @@ fn report(summary: &str) -> Report {
             line: Some(12),
             reason: "pytest".to_owned(),
             verified: true,
+            via_bash: false,
         }],
         fields: Map::new(),
         warnings: Vec::new(),
         violations: Vec::new(),
         changed_paths: Vec::new(),
+        needs_review: false,
         turns: 3,
         usage: Spent {
             input_tokens: 5_120,
@@ -167,7 +169,8 @@ fn a_child_cannot_write_the_runtimes_part_through_a_field() {
 
 #[test]
 fn the_names_of_the_common_fields_are_all_known() {
-    let written = serde_json::to_value(report("x")).unwrap();
+    let report = Report { needs_review: true, ..report("x") };
+    let written = serde_json::to_value(report).unwrap();
     let names: Vec<&String> = written.as_object().unwrap().keys().collect();
     assert_eq!(names, Report::COMMON_FIELDS);
 }
@@ -193,6 +196,7 @@ fn hostile_report() -> impl Strategy<Value = Report> {
             line: Some(u64::MAX),
             reason: texts[2].clone(),
             verified: false,
+            via_bash: true,
         };
         hostile.evidence = vec![evidence; counts[0]];
         hostile.warnings = vec![Warning::new(WarningCode::Cut, texts[3].clone()); counts[1]];

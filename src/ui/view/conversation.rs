@@ -1,13 +1,14 @@
 //! The conversation's rows.
 
 use crate::domain::event::{Level, Timestamp};
-use crate::story::{Body, Call, Doing, Entry, Story};
+use crate::story::{Asker, Body, Call, Doing, Entry, Node, Story};
 
 use super::super::conversation_pane::{Item, gap};
+use super::super::lang::Lang;
 use super::super::layout::Focus;
 use super::super::paint::{Row, Tone, piece};
 use super::super::screen::{Answers, Screen};
-use super::words;
+use super::{changes, words};
 
 /// The rows that are in view.
 pub fn rows(story: &Story, screen: &Screen, now: Timestamp) -> Vec<Row> {
@@ -28,9 +29,9 @@ pub fn rows(story: &Story, screen: &Screen, now: Timestamp) -> Vec<Row> {
             }
             Item::Entry(index) => match story.entries().get(index) {
                 Some(entry) => {
-                    let mut row = self::entry(story, screen, entry, item, row, now);
-                    row.selected = picked == Some(index);
-                    row
+                    let mut shown = self::entry(story, screen, entry, item, row, now);
+                    shown.selected = row == 0 && picked == Some(index);
+                    shown
                 }
                 None => Row::default(),
             },
@@ -61,6 +62,11 @@ fn entry(
             };
             signed(sign, row, text, tone, tone)
         }
+        Body::Call(call) if row > 0 => match call.tail().get(row - 1) {
+            Some(line) => Row::of("     │ ", Tone::Quiet).and(line, Tone::Quiet),
+            None => Row::default(),
+        },
+        Body::Call(call) if call.is_own() => own_command(call, screen, now),
         Body::Call(call) => match story.child_of_entry(entry) {
             Some(node) => {
                 let (state, tone) = words::doing_short(node.doing(now), screen.lang);
@@ -68,11 +74,14 @@ fn entry(
                 if node.never_ran() && node.task.is_none() {
                     row.and(format!(" {state}"), tone).and(about(&node.description), Tone::Plain)
                 } else {
-                    row.and(format!(" · {state}"), tone)
+                    review(row.and(format!(" · {state}"), tone), node, screen.lang)
                 }
             }
-            None => own_call(call, story.is_running(), screen, now),
+            None => own_call(call, story, screen, now),
         },
+        Body::Changed(changed) => Row::of(" ± ", Tone::Strong)
+            .and(changes::line(changed, screen.lang), Tone::Plain)
+            .right("/diff ", Tone::Quiet),
         Body::Ended(end) => {
             let (state, tone) = words::ended(end, screen.lang);
             let answer = screen.lang.pick("answer", "回答");
@@ -85,8 +94,34 @@ fn about(description: &str) -> String {
     if description.is_empty() { String::new() } else { format!(" · {description}") }
 }
 
-fn own_call(call: &Call, live: bool, screen: &Screen, now: Timestamp) -> Row {
-    let (outcome, tone) = words::outcome(call, live, screen.lang, now);
+/// That a child which did not complete left changed files behind.
+fn review(row: Row, node: &Node, lang: Lang) -> Row {
+    match node.changed().filter(|_| node.needs_review()) {
+        Some(changed) => {
+            let words = changes::needs_review(lang);
+            let files = changes::line(changed, lang);
+            row.and(format!(" · {words}"), Tone::Warning).and(format!(" · {files}"), Tone::Plain)
+        }
+        None => row,
+    }
+}
+
+/// A command that the user typed: as it was typed, and what came of it.
+fn own_command(call: &Call, screen: &Screen, now: Timestamp) -> Row {
+    let (outcome, tone) = words::outcome(call, true, screen.lang, now);
+    let command = call.arguments.get("command").and_then(serde_json::Value::as_str);
+    Row {
+        left: vec![piece(" ! ", Tone::Strong), piece(command.unwrap_or_default(), Tone::Strong)],
+        right: vec![piece(format!("{outcome} "), tone)],
+        selected: false,
+    }
+}
+
+fn own_call(call: &Call, story: &Story, screen: &Screen, now: Timestamp) -> Row {
+    let (mut outcome, tone) = words::outcome(call, story.is_running(), screen.lang, now);
+    if let Some(later) = words::put_off(story, screen, Asker::Parent, call) {
+        outcome.push_str(later);
+    }
     let what = format!("{} {}", call.name, call.summary());
     Row {
         left: vec![piece("   ▪ ", Tone::Quiet), piece(what.trim_end(), Tone::Plain)],
@@ -109,14 +144,32 @@ fn activity(story: &Story, screen: &Screen, now: Timestamp) -> Row {
     let Some(run) = story.parent() else { return Row::default() };
     let child = story.parent_call().and_then(|call| story.delegations().get(call.child?));
     let (state, tone) = match (run.doing(story.parent_call(), now), child) {
-        (Doing::Calling { .. }, Some(node)) => {
-            (words::waiting_for(story, node, screen.lang), Tone::Plain)
+        (Doing::Calling { .. }, Some(node)) => waiting_for(story, node, screen),
+        (doing, _) => {
+            let (mut state, tone) = words::doing(doing, screen.lang, now);
+            if let Doing::Asking { call } = doing {
+                state.extend(words::put_off(story, screen, Asker::Parent, call));
+            }
+            (state, tone)
         }
-        (doing, _) => words::doing(doing, screen.lang, now),
     };
     Row::of(format!(" {} ", words::spinner(now)), Tone::Child)
         .and(state, tone)
         .right(format!("{} ", words::clock(run.elapsed_ms(now))), Tone::Quiet)
+}
+
+/// What the parent waits for: its children, or with all of them a person.
+fn waiting_for(story: &Story, node: &Node, screen: &Screen) -> (String, Tone) {
+    let lang = screen.lang;
+    let words = words::waiting_for(story, node, lang);
+    let questions = story.approvals().len();
+    match (questions, screen.questions.put_off(), lang) {
+        (0, _, _) => (words, Tone::Plain),
+        (asked, 0, Lang::En) => (format!("{words} · {asked} asking you"), Tone::Warning),
+        (asked, 0, Lang::Zh) => (format!("{words} · {asked} 个请求批准"), Tone::Warning),
+        (_, later, Lang::En) => (format!("{words} · {later} put off: /approve"), Tone::Warning),
+        (_, later, Lang::Zh) => (format!("{words} · {later} 个已推迟：/approve"), Tone::Warning),
+    }
 }
 
 fn signed(sign: &str, row: usize, text: &str, sign_tone: Tone, tone: Tone) -> Row {

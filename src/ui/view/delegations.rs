@@ -3,15 +3,15 @@
 use ratatui::layout::Rect;
 
 use crate::domain::event::{ContractView, Timestamp};
-use crate::story::{Gauge, Node, NodeState, Story};
+use crate::story::{Asker, Doing, Gauge, Node, NodeState, Story};
 
-use super::super::child_lines::Line;
+use super::super::child_lines::{self, Line};
 use super::super::delegations_pane::{Filter, INDENT, Selected, indent};
 use super::super::lang::Lang;
 use super::super::layout::Focus;
 use super::super::paint::{Row, Tone, piece};
 use super::super::screen::Screen;
-use super::{gauge, words};
+use super::{changes, gauge, words};
 
 /// The rows that are in view.
 pub fn rows(story: &Story, screen: &Screen, area: Rect, now: Timestamp) -> Vec<Row> {
@@ -98,7 +98,8 @@ fn row(
         }
         Line::Call(index) => match node.calls.get(index) {
             Some(call) => {
-                let (outcome, tone) = words::outcome(call, node.is_live(), screen.lang, now);
+                let (mut outcome, tone) = words::outcome(call, node.is_live(), screen.lang, now);
+                outcome.extend(words::put_off(story, screen, Asker::Child(node.id), call));
                 let what = format!("{} {}", call.name, call.summary());
                 Row::of(format!("{blank} "), Tone::Plain)
                     .and("[子] ", Tone::Child)
@@ -107,6 +108,11 @@ fn row(
             }
             None => Row::default(),
         },
+        Line::Tail(row) => {
+            let lines = child_lines::tail(node);
+            inner(&format!("│ {}", lines.get(row).unwrap_or(&"")), Tone::Quiet)
+        }
+        Line::Changed => changed(node, screen, &blank),
         Line::Notice(index) => match node.notices.get(index) {
             Some(notice) => inner(&format!("⚠ {}", notice.text), Tone::Warning),
             None => Row::default(),
@@ -115,7 +121,11 @@ fn row(
             inner(screen.delegations.text(node.id, line), Tone::Plain)
         }
         Line::State => {
-            let (state, tone) = words::doing(node.doing(now), screen.lang, now);
+            let doing = node.doing(now);
+            let (mut state, tone) = words::doing(doing, screen.lang, now);
+            if let Doing::Asking { call } = doing {
+                state.extend(words::put_off(story, screen, Asker::Child(node.id), call));
+            }
             inner(&state, tone)
         }
         Line::Tally => inner(&tally(node, screen), Tone::Quiet),
@@ -127,6 +137,7 @@ fn header(story: &Story, screen: &Screen, node: &Node, depth: usize, now: Timest
     let fold = if open { "▾" } else { "▸" };
     let (sign, sign_tone) = match &node.state {
         NodeState::Queued { .. } => ("◌", Tone::Quiet),
+        NodeState::Running if node.asks() => ("?", Tone::Warning),
         NodeState::Running if node.runaway().is_some() => (words::spinner(now), Tone::Warning),
         NodeState::Running => (words::spinner(now), Tone::Child),
         NodeState::Ended(end) => words::sign(end),
@@ -147,10 +158,24 @@ fn header(story: &Story, screen: &Screen, node: &Node, depth: usize, now: Timest
         }
         NodeState::Ended(end) => {
             let (state, tone) = words::ended(end, screen.lang);
+            if node.needs_review() {
+                let words = changes::needs_review(screen.lang);
+                row = row.right(format!("{words} · "), Tone::Warning);
+            }
             let turns = node.run.as_ref().map_or_else(String::new, |run| format!(" {}t", run.turn));
             row.right(format!("{state}{turns} "), tone)
         }
     }
+}
+
+/// The files that a child changed, and whether anybody vouches for them.
+fn changed(node: &Node, screen: &Screen, blank: &str) -> Row {
+    let Some(changed) = node.changed() else { return Row::default() };
+    let mut row = Row::of(format!("{blank} "), Tone::Plain);
+    if node.needs_review() {
+        row = row.and(format!("⚠ {}: ", changes::needs_review(screen.lang)), Tone::Warning);
+    }
+    row.and(changes::line(changed, screen.lang), Tone::Plain)
 }
 
 /// The key that cancels this very child from here, or the command that does so from anywhere.

@@ -12,11 +12,12 @@ use crate::sanitize;
 use crate::story::{Call, Gauge, Node, Run, Story};
 
 use super::super::lang::Lang;
+use super::super::layout::Shape;
 use super::super::overlay::{Overlay, Page, PageRow, Paragraph};
 use super::super::paint::{self, Row, Tone, piece};
 use super::super::screen::Screen;
 use super::super::wrap;
-use super::{gauge, words};
+use super::{changes, gauge, sheet, words};
 
 /// Draws a page over the panes.
 pub fn draw(story: &Story, screen: &Screen, overlay: &Overlay, buffer: &mut Buffer) {
@@ -24,18 +25,10 @@ pub fn draw(story: &Story, screen: &Screen, overlay: &Overlay, buffer: &mut Buff
     if area.width < 2 || area.height < 2 {
         return;
     }
-    paint::clear(buffer, area);
-    border(buffer, area, screen);
     let (shown, total) = overlay.progress();
-    let place = format!(" {shown}/{total} ");
-    let room = usize::from(area.width).saturating_sub(wrap::cells(&place) + 5);
-    let title = format!(" {} ", wrap::ellipsis(&title(story, overlay.page, screen.lang), room));
-    let strong = screen.palette.style(Tone::Strong);
-    paint::put(buffer, area.x + 1, area.y, area.width - 2, &title, strong);
-    let x = area.right().saturating_sub(u16::try_from(wrap::cells(&place)).unwrap_or(0) + 2);
-    if x > area.x {
-        paint::put(buffer, x, area.y, area.width - 2, &place, screen.palette.style(Tone::Quiet));
-    }
+    let title = title(story, overlay.page, screen.lang);
+    let note = format!("{shown}/{total}");
+    sheet::draw(buffer, area, Shape::Single, &title, &note, screen);
     for (row, y) in overlay.rows().iter().zip(area.top() + 1..area.bottom() - 1) {
         let line = Rect { x: area.x + 1, y, width: area.width - 2, height: 1 };
         paint::row(buffer, line, &page_row(row), screen.palette);
@@ -49,11 +42,11 @@ fn page_row(row: &PageRow<'_>) -> Row {
         let blank = " ".repeat(row.indent - wrap::cells(&label));
         left.push(piece(format!("{label}{blank}"), Tone::Child));
     }
-    left.push(piece(row.text, row.tone));
+    left.extend([piece(row.mark, row.tone), piece(row.text, row.tone)]);
     Row { left, ..Row::default() }
 }
 
-fn border(buffer: &mut Buffer, area: Rect, screen: &Screen) {
+pub(super) fn border(buffer: &mut Buffer, area: Rect, screen: &Screen) {
     let style = screen.palette.style(Tone::Quiet);
     let (right, bottom) = (area.right() - 1, area.bottom() - 1);
     for x in area.left()..area.right() {
@@ -82,6 +75,8 @@ fn title(story: &Story, page: Page, lang: Lang) -> String {
             format!("[子] {name} · {}", lang.pick("call", "调用"))
         }
         Page::Child(node) => of_node(story.delegations().get(node)),
+        Page::Permissions => lang.pick("Permissions", "权限").to_owned(),
+        Page::Diff => lang.pick("What changed", "改动").to_owned(),
     };
     sanitize::line(&title).into_owned()
 }
@@ -101,12 +96,13 @@ pub fn call(call: &Call, lang: Lang) -> Vec<Paragraph> {
     } else {
         words::outcome(call, false, lang, call.since)
     };
-    let mut page = vec![
-        Paragraph::heading(call.name.clone()),
-        Paragraph::plain(outcome).toned(tone),
-        Paragraph::gap(),
-        Paragraph::heading(lang.pick("Input", "输入")),
-    ];
+    let mut page =
+        vec![Paragraph::heading(call.name.clone()), Paragraph::plain(outcome).toned(tone)];
+    if let Some(verdict) = &call.verdict {
+        page.push(Paragraph::plain(words::verdict(verdict, lang)).toned(Tone::Quiet));
+    }
+    page.push(Paragraph::gap());
+    page.push(Paragraph::heading(lang.pick("Input", "输入")));
     page.extend(arguments);
     page.push(Paragraph::gap());
     page.push(Paragraph::heading(lang.pick("Output", "输出")));
@@ -149,6 +145,13 @@ pub fn child(node: &Node, lang: Lang, now: Timestamp) -> Vec<Paragraph> {
         contract(&mut page, &run.contract, lang);
         if let Some(receipt) = &run.receipt {
             self::receipt(&mut page, receipt, lang);
+        }
+    }
+    if let Some(changed) = node.changed() {
+        page.extend(changes::paragraphs(changed, lang));
+        if node.needs_review() {
+            page.push(Paragraph::plain(changes::unvouched(lang)).toned(Tone::Warning));
+            page.push(Paragraph::gap());
         }
     }
     if let Some(report) = &node.report {
@@ -271,13 +274,17 @@ fn report(page: &mut Vec<Paragraph>, report: &Report, lang: Lang) {
     page.push(Paragraph::named(lang.pick("next", "建议"), report.next.clone()));
 }
 
-/// What the page of budgets shows and no event tells.
+/// What pages show and no event tells, or the screen knows better.
 #[derive(Debug, Clone, Copy)]
-pub struct LedgerFacts<'a> {
+pub struct PageFacts<'a> {
     /// Who answers.
     pub model: &'a str,
     /// The budget that was set and that no answer has got yet.
     pub next: Option<BudgetChoice>,
+    /// The permission mode that holds.
+    pub mode: &'a str,
+    /// How commands are fenced.
+    pub fence: Option<&'a str>,
 }
 
 /// A budget that no answer has got yet.
@@ -302,7 +309,7 @@ fn limits(page: &mut Vec<Paragraph>, budget: &Budget, lang: Lang) {
 }
 
 /// The budgets: of the running answer if there is one, else what each answer gets.
-pub fn ledger(story: &Story, facts: LedgerFacts<'_>, lang: Lang, now: Timestamp) -> Vec<Paragraph> {
+pub fn ledger(story: &Story, facts: PageFacts<'_>, lang: Lang, now: Timestamp) -> Vec<Paragraph> {
     let mut page = Vec::new();
     if let Some(run) = story.parent() {
         let name = if run.end.is_none() {

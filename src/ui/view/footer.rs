@@ -6,7 +6,7 @@ use ratatui::layout::Rect;
 use crate::sanitize;
 use crate::story::Story;
 
-use super::super::keymap;
+use super::super::keymap::{self, Context};
 use super::super::lang::Lang;
 use super::super::layout::{Areas, Focus, Shape};
 use super::super::paint::{self, Row, Tone, piece};
@@ -60,11 +60,22 @@ fn question(story: &Story, lang: Lang) -> String {
 }
 
 fn keys(story: &Story, screen: &Screen, areas: Areas, room: usize) -> String {
-    let contexts = keymap::contexts(
-        screen.overlay.is_some(),
-        screen.focus == Focus::Composer,
-        screen.focus == Focus::Delegations,
-    );
+    let contexts = contexts(screen);
     let hidden = areas.delegations.is_empty() && story.delegations().live_count() > 0;
     wrap::fit(&keymap::footer(contexts, hidden, screen.lang, room), room).to_owned()
+}
+
+fn contexts(screen: &Screen) -> &'static [Context] {
+    if screen.trust.is_some() {
+        return keymap::TRUST;
+    }
+    match &screen.questions.open {
+        Some(open) if open.reason.is_some() => keymap::REASON,
+        Some(_) => keymap::APPROVAL,
+        None => keymap::contexts(
+            screen.overlay.is_some(),
+            screen.focus == Focus::Composer,
+            screen.focus == Focus::Delegations,
+        ),
+    }
 }

@@ -3,6 +3,7 @@
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
+use crate::domain::approval::Mode;
 use crate::sanitize;
 use crate::story::Story;
 
@@ -10,7 +11,7 @@ use super::super::layout::{Areas, Shape};
 use super::super::paint::{self, Row, Tone, piece};
 use super::super::screen::{Answers, Screen};
 use super::super::wrap;
-use super::{frame, words};
+use super::{frame, permissions, words};
 
 const NAME: &str = " offshoot";
 /// Blanks before and after the place.
@@ -37,7 +38,7 @@ pub fn draw(story: &Story, screen: &Screen, areas: Areas, buffer: &mut Buffer) {
     while places.len() > 1 && !fits(&facts, &places[0]) {
         places.remove(0);
     }
-    for least in ["model", "mode", "cost"] {
+    for least in ["model", "mode", "cost", "fence"] {
         if !fits(&facts, &places[0]) && total(&facts) + wrap::cells(NAME) > width {
             facts.retain(|(key, _)| *key != least);
         }
@@ -54,18 +55,31 @@ pub fn draw(story: &Story, screen: &Screen, areas: Areas, buffer: &mut Buffer) {
 }
 
 fn draw_facts(screen: &Screen, area: Rect, facts: &[(&str, String)], buffer: &mut Buffer) {
-    let shown: Vec<&str> = facts.iter().map(|(_, words)| words.as_str()).collect();
-    let text = format!("{} ", shown.join(" · "));
-    let start = area.right().saturating_sub(u16::try_from(wrap::cells(&text)).unwrap_or(0));
+    let mut cells = Vec::new();
+    for (index, (key, words)) in facts.iter().enumerate() {
+        if index > 0 {
+            cells.push(piece(" · ", Tone::Plain));
+        }
+        cells.push(piece(words, tone(screen, key, words)));
+    }
+    cells.push(piece(" ", Tone::Plain));
+    let taken = paint::width_of(&cells);
+    let start = area.right().saturating_sub(u16::try_from(taken).unwrap_or(u16::MAX));
     if facts.is_empty() || start <= area.x {
         return;
     }
-    let tone = match screen.answers {
-        Answers::Model | Answers::Script => Tone::Plain,
-        Answers::Search => Tone::Warning,
+    paint::pieces(buffer, start, area.y, taken, &cells, screen.palette);
+}
+
+/// What a person should know before anything runs stands out.
+fn tone(screen: &Screen, key: &str, words: &str) -> Tone {
+    let warns = match key {
+        "model" => screen.answers == Answers::Search,
+        "fence" => words != "fenced",
+        "mode" => words == Mode::FullAccess.name(),
+        _ => false,
     };
-    let cells = usize::from(area.right() - start);
-    paint::pieces(buffer, start, area.y, cells, &[piece(text, tone)], screen.palette);
+    if warns { Tone::Warning } else { Tone::Plain }
 }
 
 /// Cells of the facts with what stands between and behind them.
@@ -107,10 +121,8 @@ fn facts(story: &Story, screen: &Screen) -> Vec<(&'static str, String)> {
             lang.pick("offline · no language model", "离线 · 没有语言模型").to_owned()
         }
     };
-    let mode = match &screen.header.fence {
-        Some(fence) => format!("{} · {}", clean(&screen.header.mode), clean(fence)),
-        None => clean(&screen.header.mode),
-    };
+    // What is missing stands on the page of permissions.
+    let fence = screen.fence(story).map(|fence| permissions::split(fence).0);
     let totals = story.totals();
     let cost = totals
         .cost()
@@ -120,13 +132,16 @@ fn facts(story: &Story, screen: &Screen) -> Vec<(&'static str, String)> {
         super::super::lang::Lang::En => format!("kept out {} tok", words::tokens(kept)),
         super::super::lang::Lang::Zh => format!("省下 {} 词元", words::tokens(kept)),
     };
-    vec![
+    let mut facts = vec![
         ("model", model),
-        ("mode", mode),
+        ("mode", clean(screen.mode(story))),
+        ("fence", fence.map(clean).unwrap_or_default()),
         ("context", context(totals.context_tokens, screen)),
         ("cost", cost),
         ("kept", kept_out),
-    ]
+    ];
+    facts.retain(|(_, words)| !words.is_empty());
+    facts
 }
 
 fn context(tokens: u64, screen: &Screen) -> String {

@@ -1,7 +1,7 @@
 //! The page of keys and commands, from the tables that the keys and commands themselves are read
 //! from.
 
-use super::super::keymap::{BINDINGS, CONTEXTS, heading};
+use super::super::keymap::{CONTEXTS, bindings, heading};
 use super::super::lang::Lang;
 use super::super::overlay::Paragraph;
 use super::super::slash::COMMANDS;
@@ -11,7 +11,7 @@ pub fn page(lang: Lang) -> Vec<Paragraph> {
     let mut page = Vec::new();
     for context in CONTEXTS {
         page.push(Paragraph::heading(heading(context, lang)));
-        for binding in BINDINGS.iter().filter(|binding| binding.context == context) {
+        for binding in bindings().filter(|binding| binding.context == context) {
             let (english, chinese) = binding.does;
             let does = lang.pick(english, chinese);
             let text = match binding.command {

@@ -1,6 +1,8 @@
 //! The views: pure functions from story, screen and time to rows and cells. They own nothing and
 //! change nothing but the buffer they are given.
 
+pub mod approval;
+pub mod changes;
 pub mod composer;
 pub mod conversation;
 pub mod delegations;
@@ -11,6 +13,8 @@ pub mod gauge;
 pub mod header;
 pub mod help;
 pub mod notice;
+pub mod permissions;
+pub mod sheet;
 pub mod words;
 
 use ratatui::buffer::Buffer;
@@ -32,7 +36,11 @@ pub fn draw(
     buffer: &mut Buffer,
 ) -> Option<Position> {
     if areas.shape == Shape::TooSmall {
-        notice::too_small(screen, buffer);
+        if screen.is_asked() {
+            approval::draw_line(story, screen, buffer);
+        } else {
+            notice::too_small(screen, buffer);
+        }
         return None;
     }
     header::draw(story, screen, areas, buffer);
@@ -46,8 +54,9 @@ pub fn draw(
     if let Some(overlay) = page {
         detail::draw(story, screen, overlay, buffer);
     }
+    let reason = approval::draw(story, screen, areas, now, buffer);
     footer::draw(story, screen, areas, buffer);
-    caret.filter(|_| page.is_none())
+    reason.or_else(|| caret.filter(|_| page.is_none() && !screen.is_asked()))
 }
 
 /// Rows one below the other, blanks below them.

@@ -1,16 +1,17 @@
 //! States, amounts and ages in words, in both languages. A word here is the only carrier of what it
 //! says; colour comes on top.
 
+use crate::domain::approval::{Decider, Decision, Mode};
 use crate::domain::budget::{Dimension, Limit};
 use crate::domain::command::BudgetChoice;
 use crate::domain::event::{Failure, Timestamp};
 use crate::domain::report::{By, Exhausted, Status};
 use crate::domain::usage::MicroUsd;
-use crate::story::{Call, CallState, Doing, End, Node, Runaway, Story, Used};
+use crate::story::{Asker, Call, CallState, Doing, End, Node, Runaway, Story, Used, Verdict};
 
 use super::super::lang::Lang;
 use super::super::paint::Tone;
-use super::super::screen::SPINNER_MS;
+use super::super::screen::{SPINNER_MS, Screen};
 
 /// The spinner's picture at a moment; it only moves where something runs.
 pub fn spinner(now: Timestamp) -> &'static str {
@@ -53,6 +54,10 @@ pub fn doing(doing: Doing<'_>, lang: Lang, now: Timestamp) -> (String, Tone) {
             let what = format!("{} {}", call.name, call.summary());
             (format!("{tool} {} {}", what.trim_end(), age(call.since)), Tone::Plain)
         }
+        Doing::Asking { call } => {
+            let words = lang.pick("waiting for your approval", "等待你的批准");
+            (format!("{words} {}", age(call.since)), Tone::Warning)
+        }
         Doing::Cancelling { by, since } => {
             let words = lang.pick("cancelling", "正在取消");
             (format!("{words} ({}) {}", who(by, lang), age(since)), Tone::Warning)
@@ -66,6 +71,9 @@ pub fn doing_short(doing: Doing<'_>, lang: Lang) -> (String, Tone) {
     match doing {
         Doing::Queued { .. } => (lang.pick("queued", "排队中").to_owned(), Tone::Quiet),
         Doing::Cancelling { .. } => (lang.pick("cancelling", "正在取消").to_owned(), Tone::Warning),
+        Doing::Asking { .. } => {
+            (lang.pick("waiting for your approval", "等待你的批准").to_owned(), Tone::Warning)
+        }
         Doing::Retrying { .. } => (lang.pick("retrying", "正在重试").to_owned(), Tone::Warning),
         Doing::Between { .. } | Doing::Streaming | Doing::Silent { .. } | Doing::Calling { .. } => {
             (lang.pick("running", "运行中").to_owned(), Tone::Child)
@@ -186,6 +194,57 @@ pub fn budget_words(budget: BudgetChoice, lang: Lang) -> String {
     }
 }
 
+/// Said behind a call whose question was put off.
+pub fn put_off(story: &Story, screen: &Screen, asker: Asker, call: &Call) -> Option<&'static str> {
+    let approval = story.approvals().of_call(asker, &call.id)?;
+    let words = screen.lang.pick(" · later: /approve", " · 稍后：/approve");
+    screen.questions.is_put_off(approval.number).then_some(words)
+}
+
+/// How a question about a call was answered, and by whom.
+pub fn verdict(verdict: &Verdict, lang: Lang) -> String {
+    let what = match verdict.decision {
+        Decision::Once => lang.pick("allowed once", "允许一次"),
+        Decision::Child => lang.pick("allowed for this run", "本次运行内允许"),
+        Decision::Session => lang.pick("allowed for the session", "会话内允许"),
+        Decision::Deny => lang.pick("denied", "已否决"),
+        Decision::Withdrawn => lang.pick("withdrawn", "已撤回"),
+        Decision::Expired => lang.pick("denied: nobody could be asked", "已否决：无人可问"),
+    };
+    let by = match verdict.by {
+        Decider::User => lang.pick("by you", "由你"),
+        Decider::Earlier => lang.pick("by an earlier answer of yours", "由你先前的答复"),
+        Decider::Rule => lang.pick("by a rule", "由规则"),
+        Decider::Mode => lang.pick("by the permission mode", "由权限模式"),
+        Decider::Policy => lang.pick("by --approve", "由 --approve"),
+        Decider::Runtime => lang.pick("with its call", "随调用"),
+    };
+    match &verdict.reason {
+        Some(reason) => format!("{what} {by}: {reason}"),
+        None => format!("{what} {by}"),
+    }
+}
+
+/// What a permission mode means.
+pub fn mode(mode: Mode, lang: Lang) -> &'static str {
+    match mode {
+        Mode::ReadOnly => lang.pick(
+            "look only: what would change or run something is denied",
+            "只读：拒绝任何更改或运行",
+        ),
+        Mode::Ask => {
+            lang.pick("ask before every change and every command", "每次更改与每条命令前询问")
+        }
+        Mode::AutoEdit => lang.pick(
+            "change files without asking, ask before commands",
+            "更改文件不询问，运行命令前询问",
+        ),
+        Mode::FullAccess => {
+            lang.pick("ask nothing, as long as commands are fenced", "在命令受隔离时不询问")
+        }
+    }
+}
+
 /// Used and limit; the limit is left out where nothing bounds it.
 pub fn used(used: &Used, lang: Lang) -> String {
     let name = dimension(used.dimension, lang);
@@ -225,10 +284,14 @@ pub fn runaway(runaway: Runaway, cancel: &str, lang: Lang) -> String {
 /// A call's outcome: size and time, or what went wrong. `live` if whoever made it still runs.
 pub fn outcome(call: &Call, live: bool, lang: Lang, now: Timestamp) -> (String, Tone) {
     match call.state {
-        CallState::Requested | CallState::Running if !live => {
+        CallState::Requested | CallState::Asking | CallState::Running if !live => {
             (lang.pick("no result", "无结果").to_owned(), Tone::Quiet)
         }
         CallState::Requested => (lang.pick("waiting", "等待").to_owned(), Tone::Quiet),
+        CallState::Asking => {
+            let words = lang.pick("asks you", "请求批准");
+            (format!("{words} {}", age(now.millis_since(call.since))), Tone::Warning)
+        }
         CallState::Running => {
             let ran = now.millis_since(call.since);
             let shown = if ran < 1_000 { String::new() } else { format!("{} ", age(ran)) };

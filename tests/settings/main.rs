@@ -2,97 +2,20 @@
 //! may say, and what is said about files that cannot be used.
 #![allow(clippy::unwrap_used, reason = "tests")]
 
-use std::collections::HashMap;
+mod hands;
+mod trust;
+mod world;
+
 use std::fs;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use offshoot::cli::{Parsed, parse};
 use offshoot::domain::budget::{Dimension, Limit, Preset};
+use offshoot::domain::rules::Rules;
 use offshoot::domain::usage::Prices;
-use offshoot::settings::{Key, Origin, ProviderChoice, Settings, SettingsError, Surroundings};
-use tempfile::TempDir;
+use offshoot::settings::{FenceWishes, Key, ProviderChoice};
 
-/// A home and a project, with whatever files and variables a test puts there.
-struct World {
-    home: TempDir,
-    project: TempDir,
-    env: HashMap<String, String>,
-}
-
-impl World {
-    fn new() -> Self {
-        let home = TempDir::new().unwrap();
-        let env = [("HOME".to_owned(), home.path().display().to_string())].into();
-        Self { home, project: TempDir::new().unwrap(), env }
-    }
-
-    fn with(mut self, name: &str, value: &str) -> Self {
-        self.env.insert(name.to_owned(), value.to_owned());
-        self
-    }
-
-    fn users(self, text: &str) -> Self {
-        let path = self.users_path();
-        fs::create_dir_all(path.parent().unwrap()).unwrap();
-        fs::write(path, text).unwrap();
-        self
-    }
-
-    fn projects(self, text: &str) -> Self {
-        let folder = self.project.path().join(".offshoot");
-        fs::create_dir_all(&folder).unwrap();
-        fs::write(folder.join("config.toml"), text).unwrap();
-        self
-    }
-
-    fn users_path(&self) -> PathBuf {
-        self.home.path().join(".config/offshoot/config.toml")
-    }
-
-    fn read(&self, arguments: &[&str]) -> Result<Settings, SettingsError> {
-        let words = std::iter::once("offshoot").chain(arguments.iter().copied());
-        let Parsed::Typed(typed) = parse(words).unwrap() else { panic!("{arguments:?} says help") };
-        let surroundings = Surroundings {
-            env: self.env.clone(),
-            current_dir: self.project.path().canonicalize().unwrap(),
-            stdin: Box::new(&b""[..]),
-        };
-        Settings::new(*typed, surroundings)
-    }
-
-    fn settings(&self, arguments: &[&str]) -> Settings {
-        self.read(arguments).unwrap()
-    }
-
-    /// The words of a refusal, which is one line and exits with 2.
-    fn refusal(&self, arguments: &[&str]) -> String {
-        let error = self.read(arguments).unwrap_err();
-        assert_eq!(error.exit().code(), 2, "{error}");
-        let said = error.to_string();
-        assert!(!said.contains('\n'), "{said}");
-        said
-    }
-}
-
-/// A setting as doctor tells it: its value and its origin without the folder.
-fn told(settings: &Settings, key: Key) -> (Option<String>, String) {
-    let told = settings.told.iter().find(|told| told.key == key).unwrap();
-    let origin = match &told.origin {
-        Origin::UserFile(place) => format!("user:{}", place.line),
-        Origin::ProjectFile(place) => format!("project:{}", place.line),
-        other @ (Origin::Default | Origin::Variable(_) | Origin::Flag(_)) => other.to_string(),
-    };
-    (told.value.clone(), origin)
-}
-
-fn some(value: &str, origin: &str) -> (Option<String>, String) {
-    (Some(value.to_owned()), origin.to_owned())
-}
-
-fn warnings(settings: &Settings) -> Vec<&str> {
-    settings.remarks.iter().map(|remark| remark.text.as_str()).collect()
-}
+use world::{World, some, told, warnings};
 
 #[test]
 fn a_later_source_replaces_an_earlier_one_and_each_value_knows_its_own() {
@@ -178,6 +101,15 @@ fn a_project_cannot_redirect_a_key_run_a_command_or_widen_anything() {
         ("ca_file = \"evil.pem\"", "ca_file"),
         ("context_window = 9000000", "context_window"),
         ("session_dir = \"/tmp\"", "session_dir"),
+        ("add_dirs = [\"/\"]", "add_dirs"),
+        ("test_command = \"touch pwned\"", "test_command"),
+        ("[permissions]\nallow = [\"bash\"]", "permissions.allow"),
+        ("[fence]\nread = [\"/\"]", "fence.read"),
+        ("[fence]\nwrite = [\"/\"]", "fence.write"),
+        ("[fence]\nunix = \"workspace\"", "fence.unix"),
+        ("[fence]\nunix = \"deny\"", "fence.unix"),
+        ("[fence]\nnetwork = true", "fence.network"),
+        ("[environment]\npass = [\"GH_TOKEN\"]", "environment.pass"),
         ("[prices]\ninput = 0", "prices.input"),
         ("[timeouts]\nstall_s = 86000", "timeouts.stall_s"),
         ("[ollama]\nnum_ctx_cap = 9000000", "ollama.num_ctx_cap"),
@@ -192,13 +124,18 @@ fn a_project_cannot_redirect_a_key_run_a_command_or_widen_anything() {
         let ProviderChoice::Anthropic(remote) = &settings.provider else { panic!("{text}") };
         assert_eq!(remote.base_url, "https://api.anthropic.com");
         assert!(remote.headers.is_empty() && settings.ca_file.is_none());
+        let hands = settings.hands;
+        assert!(hands.add_dirs.is_empty() && hands.test_command.is_none(), "{text}");
+        assert_eq!((hands.rules, hands.pass), (Rules::default(), vec![]), "{text}");
+        assert_eq!(hands.fence, FenceWishes::default(), "{text}");
         assert!(!world.project.path().join("pwned").exists());
     }
     let wider = [
         ("retries = 5", Key::Retries, "4"),
         ("thinking_budget = 1", Key::ThinkingBudget, "0"),
         ("compact_at = 0.9", Key::CompactAt, "0.8"),
-        ("permission_mode = \"full-access\"", Key::PermissionMode, "read-only"),
+        ("permission_mode = \"full-access\"", Key::PermissionMode, "ask"),
+        ("permission_mode = \"auto-edit\"", Key::PermissionMode, "ask"),
         ("[budget]\npreset = \"generous\"", Key::BudgetPreset, "normal"),
     ];
     for (text, key, held) in wider {
@@ -226,7 +163,8 @@ fn a_project_cannot_redirect_a_key_run_a_command_or_widen_anything() {
 fn a_project_can_narrow_and_choose_its_language() {
     let world = World::new()
         .users("[budget]\nturns = 30\n")
-        .projects("lang = \"zh\"\nretries = 1\n[budget]\npreset = \"tight\"\nturns = 12\n");
+        .projects("lang = \"zh\"\nretries = 1\n[budget]\npreset = \"tight\"\nturns = 12\n")
+        .trusted();
     let settings = world.settings(&[]);
     assert_eq!(warnings(&settings), [""; 0]);
     assert_eq!(settings.limits.preset, Preset::Tight);
@@ -240,7 +178,7 @@ fn a_project_can_narrow_and_choose_its_language() {
 
 #[test]
 fn a_value_that_a_project_gets_wrong_is_ignored_and_the_program_starts() {
-    let settings = World::new().projects("retries = 99\nlang = \"zh\"\n").settings(&[]);
+    let settings = World::new().projects("retries = 99\nlang = \"zh\"\n").trusted().settings(&[]);
     assert!(warnings(&settings)[0].contains("retries"), "{:?}", warnings(&settings));
     assert_eq!(settings.waits.retries, 4);
     assert_eq!(told(&settings, Key::Lang), some("zh", "project:2"));
@@ -294,7 +232,18 @@ fn a_file_that_cannot_be_used_is_refused_with_its_place() {
         ("[budget]\nturns = 0", "INVALID_BUDGET: "),
         ("[budget]\nactive = 0", ":2:1: budget.active takes"),
         ("budget = 3", "there is no setting budget"),
-        ("permission_mode = \"ask\"", "not built yet"),
+        ("permission_mode = \"yolo\"", ":1:1: permission_mode takes read-only, ask, auto-edit"),
+        ("test_command = [\"make\"]", ":1:1: test_command takes a text"),
+        ("add_dirs = \"~/x\"", ":1:1: add_dirs takes a list of files and folders"),
+        ("add_dirs = [\"\"]", ":1:1: add_dirs takes"),
+        ("[permissions]\nallow = \"bash\"", ":2:1: permissions.allow takes a list of rules"),
+        ("[permissions]\ndeny = [\"bassh\"]", ":2: the rule `bassh` names the tool `bassh`"),
+        ("[permissions]\nask = [\"bash(\"]", ":2: `bash(` is no rule"),
+        ("[fence]\nunix = \"all\"", ":2:1: fence.unix takes deny or workspace"),
+        ("[fence]\nnetwork = \"yes\"", ":2:1: fence.network takes true or false"),
+        ("[fence]\nread = [1]", ":2:1: fence.read takes a list of files and folders"),
+        ("[environment]\npass = [\"A B\"]", ":2:1: environment.pass takes a list of names"),
+        ("[environment]\npass = [\"1A\"]", ":2:1: environment.pass takes"),
         ("[prices]\ninput = 3", "need both prices.input and prices.output"),
         ("provider = \"gemini\"", "there is no provider `gemini`"),
         ("provider = \"offline\"\nca_file = \"missing.pem\"", "there is no such file"),
@@ -320,6 +269,9 @@ fn a_file_that_cannot_be_used_is_refused_with_its_place() {
     assert!(World::new().users(&long).refusal(&[]).contains("256 KiB"));
     let project = World::new().projects("retries = = 1").refusal(&[]);
     assert!(project.contains(".offshoot/config.toml:1:"), "{project}");
+    let binary = World::new().projects("");
+    fs::write(binary.project.path().join(".offshoot/config.toml"), b"\xff").unwrap();
+    assert!(binary.refusal(&[]).contains("not UTF-8 text"));
     let folder = World::new();
     fs::create_dir_all(folder.users_path()).unwrap();
     assert!(folder.refusal(&[]).contains("no regular file"));

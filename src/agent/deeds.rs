@@ -1,0 +1,191 @@
+//! What a child did, held against what it says and what it was allowed. The deeds are measured; the
+//! child's words are claims.
+
+use serde_json::Value;
+
+use super::claims::Claims;
+use super::conclude::invalid;
+use super::passing::says_tests_pass;
+use super::run::Run;
+use crate::domain::changes::ChangeList;
+use crate::domain::contract::Contract;
+use crate::domain::report::{Ending, Status, Warning, WarningCode};
+use crate::domain::role::Permission;
+use crate::workspace::Workspace;
+use crate::workspace::path::printable;
+use crate::workspace::scope::{Reach, reach};
+
+/// Paths that one sentence names.
+const NAMED_PATHS: usize = 10;
+
+/// A child that changed what it may not has no valid result, whatever it answered.
+pub(super) fn judge(
+    contract: &Contract,
+    ending: Ending,
+    changed: &ChangeList,
+) -> (Ending, Option<Warning>) {
+    let may_change = contract.permissions().iter().any(|permission| match permission {
+        Permission::Write | Permission::Test | Permission::Execute => true,
+        Permission::Read | Permission::Network | Permission::Delegate => false,
+    });
+    let is_outside =
+        |path: &&str| !may_change || !matches!(reach(contract.paths(), path), Reach::Inside(_));
+    let outside: Vec<&str> = changed.paths().filter(is_outside).collect();
+    if outside.is_empty() {
+        return (ending, None);
+    }
+    let where_to = if may_change { "outside of its paths" } else { "though it may only read" };
+    let text = format!("changed {where_to}: {}", in_words(&outside));
+    (invalid(ending), Some(Warning::new(WarningCode::ChangedOutside, text)))
+}
+
+/// True if something was changed on the way to an end that nobody planned.
+pub(super) fn need_review(ending: Ending, changed: &ChangeList) -> bool {
+    ending.status() != Status::Completed && !changed.is_empty()
+}
+
+/// How a parent should take the outcome.
+pub(super) fn next(ending: Ending, needs_review: bool) -> String {
+    if needs_review {
+        let review = "It left changed files (changed_paths) that nobody has reviewed: look at them \
+                      before you build on them or undo them.";
+        return format!("{} {review}", ending.next());
+    }
+    ending.next().to_owned()
+}
+
+/// Where what it says and what was measured part.
+pub(super) fn doubts(run: &Run, claims: &Claims, changed: &ChangeList) -> Vec<Warning> {
+    let shared = &run.shared;
+    let claimed = Claimed::of(claims, &shared.host.workspace);
+    let unchanged: Vec<&str> =
+        claimed.0.iter().map(String::as_str).filter(|path| !holds(changed, path)).collect();
+    let unclaimed: Vec<&str> = changed.paths().filter(|path| !claimed.covers(path)).collect();
+    let mut warnings = Vec::new();
+    if !unchanged.is_empty() {
+        let text = format!("claimed but unchanged: {}", in_words(&unchanged));
+        warnings.push(Warning::new(WarningCode::ClaimedUnchanged, text));
+    }
+    if !unclaimed.is_empty() {
+        let text = format!("changed but not claimed: {}", in_words(&unclaimed));
+        warnings.push(Warning::new(WarningCode::ChangedUnclaimed, text));
+    }
+    warnings.extend(untested(claims, shared.host.changes.tests_passed(shared.contract.run())));
+    warnings
+}
+
+/// The paths that a child says it changed, as paths from the root.
+struct Claimed(Vec<String>);
+
+impl Claimed {
+    fn of(claims: &Claims, workspace: &Workspace) -> Self {
+        let read = |path: &String| workspace.normalise(path).unwrap_or_else(|_| path.clone());
+        Self(claims.changed_paths.iter().map(read).collect())
+    }
+
+    /// True if the path was claimed, or a folder above it.
+    fn covers(&self, path: &str) -> bool {
+        self.0.iter().any(|claimed| is_at_or_below(path, claimed))
+    }
+}
+
+/// True if the path changed, or something below it.
+fn holds(changed: &ChangeList, path: &str) -> bool {
+    changed.contains(path) || changed.paths().any(|changed| is_at_or_below(changed, path))
+}
+
+fn is_at_or_below(path: &str, above: &str) -> bool {
+    above == "."
+        || path.strip_prefix(above).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+}
+
+fn in_words(paths: &[&str]) -> String {
+    let named: Vec<String> = paths.iter().take(NAMED_PATHS).map(|path| printable(path)).collect();
+    let named = named.join(", ");
+    match paths.len().saturating_sub(NAMED_PATHS) {
+        0 => named,
+        more => format!("{named} and {more} more"),
+    }
+}
+
+/// Passing tests are a claim like any other.
+fn untested(claims: &Claims, passed: Option<bool>) -> Option<Warning> {
+    let text = match passed {
+        Some(true) => return None,
+        Some(false) => "says that tests pass, but they did not when run_tests ran them last",
+        None => "says that tests pass, but run_tests never ran",
+    };
+    let says_so = says_tests_pass(&claims.summary) || claims.fields.values().any(field_says_so);
+    says_so.then(|| Warning::new(WarningCode::TestsNotRun, text))
+}
+
+/// A role's field says so in words, or by a test command beside an exit code of 0.
+fn field_says_so(value: &Value) -> bool {
+    match value {
+        Value::String(text) => says_tests_pass(text),
+        Value::Array(items) => items.iter().any(field_says_so),
+        Value::Object(fields) => {
+            let exits_well = fields.iter().any(|(key, value)| {
+                key.contains("exit") && matches!(value.to_string().as_str(), "0" | "\"0\"")
+            });
+            let is_test = fields.values().any(|value| {
+                value.as_str().is_some_and(|text| text.to_lowercase().contains("test"))
+            });
+            (exits_well && is_test) || fields.values().any(field_says_so)
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+
+    use serde_json::json;
+
+    use super::*;
+    use crate::domain::report::Exhausted;
+
+    #[test]
+    fn paths_are_compared_by_their_names() {
+        for (path, above, right) in [
+            ("src/a.rs", "src", true),
+            ("src/a.rs", "src/a.rs", true),
+            ("src/a.rs", ".", true),
+            ("srcs/a.rs", "src", false),
+            ("src", "src/a.rs", false),
+        ] {
+            assert_eq!(is_at_or_below(path, above), right, "{path} {above}");
+        }
+    }
+
+    #[test]
+    fn long_lists_are_counted() {
+        assert_eq!(in_words(&["a"; 12]).matches('a').count(), 10 + " and".matches('a').count());
+        assert!(in_words(&["a"; 12]).ends_with(" and 2 more"));
+    }
+
+    #[test]
+    fn a_field_can_claim_that_tests_pass() {
+        assert!(field_says_so(&json!([{ "command": "cargo test", "exit_code": 0 }])));
+        assert!(field_says_so(&json!(["all tests pass"])));
+        assert!(!field_says_so(&json!([{ "command": "cargo test", "exit_code": 1 }])));
+        assert!(!field_says_so(&json!([{ "command": "cargo build", "exit_code": 0 }])));
+    }
+
+    #[test]
+    fn only_a_passing_run_settles_the_claim() {
+        let claims = Claims { summary: "All tests pass.".to_owned(), ..Claims::default() };
+        assert_eq!(untested(&claims, Some(true)), None);
+        assert!(untested(&claims, Some(false)).unwrap().text.contains("last"));
+        assert!(untested(&claims, None).unwrap().text.contains("never"));
+        assert_eq!(untested(&Claims::default(), None), None);
+    }
+
+    #[test]
+    fn what_was_left_behind_needs_review() {
+        let ending = Ending::Exhausted(Exhausted::Turns);
+        assert!(next(ending, true).contains("reviewed"));
+        assert_eq!(next(ending, false), ending.next());
+    }
+}

@@ -1,0 +1,104 @@
+//! Finds out how well commands are fenced here, by sending a canary through the real helper. It knows
+//! what is tried and how long that may take, not what the findings are worth: see
+//! [`judge`](crate::sandbox::judge).
+
+use std::io::Write;
+use std::net::{Ipv4Addr, TcpListener};
+use std::path::Path;
+use std::time::Duration;
+
+use tokio_util::sync::CancellationToken;
+
+use crate::domain::fence::Fence;
+use crate::sandbox::canary::{Effects, Errand};
+use crate::sandbox::judge::judge;
+use crate::sandbox::{Ground, Job, Outcome, Sandbox, SandboxError};
+
+/// How long the canary may take, helper and all.
+const PATIENCE: Duration = Duration::from_secs(2);
+/// Bytes of the canary's song that are listened to.
+const SONG_BYTES: usize = 4_096;
+
+impl Sandbox {
+    /// How well commands are fenced, found by trying: once, in at most about four seconds where the
+    /// system is stuck and in milliseconds where it is not. Later calls answer at once.
+    pub async fn fence(&self) -> Fence {
+        self.found
+            .get_or_init(|| async {
+                match self.send(self.job()).await {
+                    Ok(effects) => judge(&effects),
+                    Err(why) => Fence::none(format!("the fence could not be tried: {why}")),
+                }
+            })
+            .await
+            .clone()
+    }
+
+    async fn send(&self, (job, keep): (Result<Job, String>, Bait)) -> Result<Effects, String> {
+        let job = job?;
+        let mut song = Vec::new();
+        let cancel = CancellationToken::new();
+        let listen = |piece: &[u8]| {
+            let room = SONG_BYTES.saturating_sub(song.len()).min(piece.len());
+            song.extend_from_slice(&piece[..room]);
+        };
+        let sent = tokio::time::timeout(PATIENCE * 2, self.run(job, listen, &cancel)).await;
+        drop(keep);
+        let ended = sent
+            .map_err(|_| "it took too long".to_owned())?
+            .map_err(|error: SandboxError| error.to_string())?;
+        let song = String::from_utf8_lossy(&song);
+        if ended.outcome != Outcome::Exited(0) {
+            return Err(format!("it ended as {:?}, saying `{}`", ended.outcome, song.trim()));
+        }
+        serde_json::from_str(song.trim())
+            .map_err(|error| format!("it said `{}`: {error}", song.trim()))
+    }
+
+    fn job(&self) -> (Result<Job, String>, Bait) {
+        let bait = Bait::lay();
+        let errand = Errand {
+            outside: bait
+                .file
+                .as_ref()
+                .map_or("/etc/shadow".to_owned(), |file| file.path().display().to_string()),
+            sender: i32::try_from(std::process::id()).unwrap_or_default(),
+            port: bait.server.as_ref().map_or(0, port),
+        };
+        (self.job_for(&errand), bait)
+    }
+
+    fn job_for(&self, errand: &Errand) -> Result<Job, String> {
+        let helper = &self.settings().helper;
+        let program = std::fs::canonicalize(helper)
+            .map_err(|error| format!("{}: {error}", helper.display()))?;
+        Ok(Job {
+            program: program.clone().into(),
+            arguments: errand.arguments().into_iter().map(Into::into).collect(),
+            folder: Path::new("/").to_owned(),
+            ground: Ground { writable: Vec::new(), readable: vec![program] },
+            environment: Vec::new(),
+            network: false,
+            time_limit: PATIENCE,
+        })
+    }
+}
+
+fn port(server: &TcpListener) -> u16 {
+    server.local_addr().map_or(0, |address| address.port())
+}
+
+/// What the canary must not be able to get at. Where it cannot be laid, the canary has less to try
+/// and tries the rest.
+struct Bait {
+    file: Option<tempfile::NamedTempFile>,
+    server: Option<TcpListener>,
+}
+
+impl Bait {
+    fn lay() -> Self {
+        let file = tempfile::Builder::new().prefix("offshoot-outside-").tempfile().ok();
+        let file = file.and_then(|mut file| file.write_all(b"outside").ok().map(|()| file));
+        Self { file, server: TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).ok() }
+    }
+}

@@ -1,0 +1,89 @@
+//! The page of permissions: what may be done without asking, how commands are fenced, and how both
+//! can be changed.
+
+use crate::domain::approval::Mode;
+
+use super::super::lang::Lang;
+use super::super::overlay::Paragraph;
+use super::super::paint::Tone;
+use super::detail::PageFacts;
+use super::words;
+
+/// All of it.
+pub fn page(facts: PageFacts<'_>, lang: Lang) -> Vec<Paragraph> {
+    let mut page = vec![Paragraph::heading(lang.pick("Permission mode", "权限模式"))];
+    for mode in Mode::ALL {
+        let holds = mode.name() == facts.mode;
+        let mark = if holds { "▸" } else { " " };
+        let label = format!("{mark} {}", mode.name());
+        let tone = if holds { Tone::Strong } else { Tone::Plain };
+        page.push(Paragraph::named(label, words::mode(mode, lang)).toned(tone));
+    }
+    let keys = lang.pick(
+        "Shift+Tab takes the next one, /permissions MODE any of them. Rules of the configuration \
+         come first, and of several that fit the stricter one wins.",
+        "Shift+Tab 换到下一个，/permissions 模式 可任选。配置中的规则优先；多条适用时取更严的。",
+    );
+    page.extend([Paragraph::plain(keys).toned(Tone::Quiet), Paragraph::gap()]);
+    page.push(Paragraph::heading(lang.pick("Fence around commands", "命令的隔离")));
+    page.extend(fence(facts.fence.unwrap_or_default(), lang));
+    page
+}
+
+fn fence(fence: &str, lang: Lang) -> Vec<Paragraph> {
+    let (level, missing) = split(fence);
+    let (means, tone) = match level {
+        "fenced" => (
+            lang.pick(
+                "commands reach the workspace and what tools need, not your other files, the \
+                 network, or other processes",
+                "命令只能触及工作区与工具所需，不能触及你的其他文件、网络或其他进程",
+            ),
+            Tone::Good,
+        ),
+        "partial" => (
+            lang.pick(
+                "something is missing; where it matters you are asked, whatever the mode",
+                "有所缺失；在要紧处无论何种模式都会询问你",
+            ),
+            Tone::Warning,
+        ),
+        "unfenced" => (
+            lang.pick(
+                "nothing holds a command but the system's own permissions: it can read and change \
+                 all that you can. Only offshoot's own environment and memory are protected",
+                "除系统自身权限外没有任何限制：命令能读写你能读写的一切。受保护的只有 offshoot 自身的环境与内存",
+            ),
+            Tone::Bad,
+        ),
+        _ => (lang.pick("not known yet", "尚不清楚"), Tone::Quiet),
+    };
+    let level = if level.is_empty() { "-" } else { level };
+    let mut page = vec![Paragraph::named(level, means).toned(tone)];
+    for what in missing {
+        page.push(Paragraph::named(lang.pick("missing", "缺失"), what).toned(Tone::Warning));
+    }
+    page
+}
+
+/// The level, and each thing that is missing.
+pub fn split(fence: &str) -> (&str, Vec<&str>) {
+    match fence.split_once(" (") {
+        Some((level, rest)) => {
+            (level, rest.strip_suffix(')').unwrap_or(rest).split(", ").collect())
+        }
+        None => (fence, Vec::new()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_fence_says_what_is_missing_one_by_one() {
+        assert_eq!(split("fenced"), ("fenced", vec![]));
+        let expected = ("partial", vec!["network not fenced", "signals not fenced"]);
+        assert_eq!(split("partial (network not fenced, signals not fenced)"), expected);
+    }
+}
