@@ -62,11 +62,15 @@ pub(super) async fn permit(wish: &Wish<'_>) -> Permit {
         Ok(preview) => preview,
         Err(not) => return not,
     };
-    let subject = Subject::of(wish.shared, wish.call, wish.arguments, deed, preview.as_ref()).await;
+    let gathering = Subject::of(wish.shared, wish.call, wish.arguments, deed, preview.as_ref());
+    let subject = match wish.shared.scope.race(gathering).await {
+        Ok(subject) => subject,
+        Err(ending) => return Permit::Not(Failure::NotRun, not_run(ending)),
+    };
     let verdict = match (subject.verdict(host), host.asker) {
         (Verdict::Ask, Asker::Person) => return ask(wish, &subject, deed, preview).await,
         (Verdict::Ask, Asker::Nobody(policy)) => {
-            permit::without_asking(policy, &host.fence(), deed)
+            permit::without_asking(policy, &subject.fence, deed)
         }
         (verdict @ (Verdict::Allow { .. } | Verdict::Deny { .. }), _) => verdict,
     };
@@ -135,7 +139,7 @@ fn question(
     wider: bool,
 ) -> Fact {
     let runs = matches!(deed, Deed::Test | Deed::Command | Deed::Network);
-    let fence = wish.shared.host.fence();
+    let fence = &subject.fence;
     let mut summary =
         preview.map_or_else(|| call_line(wish.call), |preview| preview.summary.clone());
     if runs && fence.level != FenceLevel::Fenced {

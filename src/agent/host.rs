@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::Semaphore;
 
@@ -47,8 +47,8 @@ pub struct Host {
     pub asker: Asker,
     /// The calls that wait for an answer, and what was allowed so far.
     pub approvals: Approvals,
-    /// How well commands are fenced, once that was found out.
-    pub fence: OnceLock<Fence>,
+    /// How well commands are fenced, where that was said; else the sandbox finds it out.
+    pub fence: Option<Fence>,
     /// The user's own command for the tests.
     pub test_command: Option<String>,
     /// What a task can choose as context.
@@ -94,10 +94,13 @@ impl Host {
         *self.mode.lock().unwrap_or_else(PoisonError::into_inner) = mode;
     }
 
-    /// How well commands are fenced, as far as is known.
-    pub fn fence(&self) -> Fence {
-        let unknown = || Fence::none("not found out yet");
-        self.fence.get().cloned().unwrap_or_else(unknown)
+    /// How well commands are fenced: as was said, else found out by trying, which takes seconds at
+    /// worst and happens once.
+    pub async fn fence(&self) -> Fence {
+        match &self.fence {
+            Some(fence) => fence.clone(),
+            None => self.sandbox.fence().await,
+        }
     }
 
     /// Tells what happened.

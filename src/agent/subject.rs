@@ -10,6 +10,7 @@ use super::host::Host;
 use super::run::RunShared;
 use crate::domain::allowance::{Requester, exact};
 use crate::domain::approval::{Deed, Preview, PreviewBody};
+use crate::domain::fence::Fence;
 use crate::domain::hash::Sha;
 use crate::domain::message::ToolCall;
 use crate::domain::permit::{self, CallView, Standing, Verdict};
@@ -25,6 +26,8 @@ pub(super) struct Subject {
     pub requester: Requester,
     /// The command that it would run, exactly.
     pub command: Option<String>,
+    /// How commands are fenced.
+    pub fence: Fence,
     tool: String,
     deed: Deed,
     exact: Sha,
@@ -50,6 +53,7 @@ impl Subject {
         let parsed = command.as_deref().map(command_words);
         Self {
             requester: requester(shared),
+            fence: fence(&shared.host, deed).await,
             tool: call.name.clone(),
             // A command is confirmed, not the argument that it was made from.
             exact: match (deed, &command) {
@@ -78,10 +82,19 @@ impl Subject {
 
     /// The verdict at this moment.
     pub(super) fn verdict(&self, host: &Host) -> Verdict {
-        let (mode, fence) = (host.mode(), host.fence());
+        let mode = host.mode();
         let given = host.approvals.given();
-        let standing = Standing { mode, fence: &fence, rules: &host.rules, allowances: &given };
+        let standing =
+            Standing { mode, fence: &self.fence, rules: &host.rules, allowances: &given };
         permit::decide(&standing, &self.requester, &self.view())
+    }
+}
+
+/// A change of files has nothing to do with the fence, so that nothing is tried for it.
+async fn fence(host: &Host, deed: Deed) -> Fence {
+    match deed {
+        Deed::Look | Deed::Edit => Fence::none("not asked for"),
+        Deed::Test | Deed::Command | Deed::Network => host.fence().await,
     }
 }
 

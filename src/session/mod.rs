@@ -16,7 +16,7 @@ mod shell;
 mod trust;
 
 use std::sync::atomic::{AtomicBool, AtomicU32};
-use std::sync::{Arc, Mutex, OnceLock};
+use std::sync::{Arc, Mutex};
 
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
@@ -186,7 +186,7 @@ impl Conversation {
                 rules: config.rules,
                 asker: config.asker,
                 approvals: Approvals::default(),
-                fence: config.fence.map(OnceLock::from).unwrap_or_default(),
+                fence: config.fence,
                 test_command: config.test_command,
                 store: Mutex::new(ContextStore::default()),
                 redactor: Redactor::new(config.secrets.clone()),
