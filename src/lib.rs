@@ -86,9 +86,9 @@
 //!
 //! # Where it falls short today
 //!
-//! - Nothing is fenced, because nothing runs: there is no tool that writes, executes or tests, so
-//!   there are no approvals either, and two roles that read.
-//! - No rules file of a project reaches a model.
+//! - Roles and commands that a user or a project keeps in files are not loaded yet; that a project has
+//!   some is asked about all the same.
+//! - `fence.unix` can be set and changes nothing: no command may connect to a socket of the file system.
 //! - Sessions are written and not yet read again: no resume, replay or export.
 //! - Prices with several tiers are known up to the first step only; beyond it costs are unknown.
 //! - Answers are shown as plain text; there is no search, mouse or theme.

@@ -15,6 +15,7 @@ use offshoot::journal::trace::trace_dir;
 use offshoot::sandbox;
 use offshoot::sanitize;
 use offshoot::session::{self, Session, setup};
+use offshoot::settings::trust::{FileState, Standing, Trust};
 use offshoot::settings::{Front, Settings, Surroundings};
 use offshoot::ui::{self, UiError};
 use tokio::signal::unix::{Signal, SignalKind, signal};
@@ -144,8 +145,8 @@ async fn converse(settings: Settings, config: session::Config) -> Exit {
                     Language::Zh => ui::Lang::Zh,
                 },
                 colour: settings.color,
+                trust: trust_question(&settings.trust, &header.workspace),
                 header,
-                trust: None,
             };
             match ui::run(front).await {
                 Ok(exit) => exit,
@@ -159,6 +160,17 @@ async fn converse(settings: Settings, config: session::Config) -> Exit {
     exit
 }
 
+/// What the user is asked about the project's own files, where they were not asked about these yet.
+fn trust_question(trust: &Trust, folder: &str) -> Option<ui::TrustQuestion> {
+    let asks = match trust.standing {
+        Standing::Asks => true,
+        Standing::Nothing | Standing::Trusted | Standing::Refused => false,
+    };
+    let news = trust.changes.iter().filter(|change| change.state != FileState::Same);
+    let files = news.map(|change| (change.path.clone(), change.diff.clone())).collect();
+    asks.then(|| ui::TrustQuestion { folder: folder.to_owned(), files })
+}
+
 /// What the screen's header shows and no event tells.
 fn header(config: &session::Config) -> ui::HeaderFacts {
     let identity = config.provider.identity();
@@ -166,7 +178,7 @@ fn header(config: &session::Config) -> ui::HeaderFacts {
         workspace: config.workspace.display_name(),
         branch: config.workspace.branch(),
         model: identity.model.clone(),
-        mode: "read-only".to_owned(),
+        mode: config.mode.name().to_owned(),
         fence: None,
         context_window: identity.context_window,
         language_model: identity.is_language_model,

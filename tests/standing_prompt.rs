@@ -1,4 +1,5 @@
-//! What every request repeats, the system prompt and the tool schemas, stays small.
+//! What every request repeats, the system prompt and the tool schemas, stays small: of a parent that
+//! holds every tool, and of a child of each role. A project's rules for agents come on top of it.
 //!
 //! `cargo test --test standing_prompt -- --nocapture` shows the figures.
 #![allow(clippy::unwrap_used, clippy::print_stderr, reason = "tests; the figures are shown")]
@@ -6,13 +7,14 @@
 mod common;
 
 use common::{Played, Stage, one_batch};
+use offshoot::domain::role::Permission;
 use offshoot::provider::Request;
 use serde_json::{Value, json};
 
 /// Tokens that a parent's requests may repeat.
-const PARENT: usize = 2_500;
+const PARENT: usize = 2_300;
 /// Tokens that a child's requests may repeat.
-const CHILD: usize = 1_200;
+const CHILD: usize = 1_600;
 
 /// Four characters for a token.
 fn tokens(text: &str) -> usize {
@@ -51,7 +53,9 @@ async fn delegate_to(role: &str) -> Played {
         { "text": report.to_string() },
     ]}]);
     let stage = Stage::new(&one_batch(&calls, "done", &children)).file("sums.py", "a + b\n");
-    stage.play("where is the sum?").await
+    let granted = Permission::ALL.into_iter().filter(|held| *held != Permission::Network);
+    let granted: Vec<Permission> = granted.collect();
+    stage.permissions(&granted).play("where is the sum?").await
 }
 
 #[tokio::test(start_paused = true)]

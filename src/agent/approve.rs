@@ -141,6 +141,9 @@ fn question(
     if runs && fence.level != FenceLevel::Fenced {
         summary = format!("{summary} · {fence}");
     }
+    if runs && wish.context.network {
+        summary.push_str(" · with the network");
+    }
     let (diff, folder) = match preview.map(|preview| &preview.body) {
         Some(PreviewBody::Diff(diff)) => (Some(diff.clone()), None),
         Some(PreviewBody::Command { folder, .. }) => (None, Some(folder.clone())),
@@ -214,12 +217,21 @@ async fn settled(wish: &Wish<'_>, verdict: Verdict, preview: Option<Preview>) ->
     };
     decided(wish, decision, by, Some(reason.clone())).await;
     let shared = wish.shared;
-    let text = format!("{} was denied: {reason}", call_line(wish.call));
+    // No answer is not a no.
+    let outcome = match decision {
+        Decision::Expired => "was not allowed",
+        Decision::Once
+        | Decision::Child
+        | Decision::Session
+        | Decision::Deny
+        | Decision::Withdrawn => "was denied",
+    };
+    let text = format!("{} {outcome}: {reason}", call_line(wish.call));
     if shared.host.approvals.is_news(shared.contract.run(), &text) {
         shared.emit(Fact::notice(Level::Warning, "CALL_DENIED", text)).await;
     }
     let words = format!(
-        "{} is denied: {reason}. Nothing was done. Do not try the same in another way; go on \
+        "{} {outcome}: {reason}. Nothing was done. Do not try the same in another way; go on \
          without it, or say what is missing.",
         wish.call.name
     );

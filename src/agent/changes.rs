@@ -74,7 +74,9 @@ impl Changes {
     fn fold(&self, run: &RunId, differences: &[Difference], tests_passed: Option<bool>) {
         let mut deeds = self.deeds();
         let deeds = deeds.entry(run.clone()).or_default();
-        differences.iter().for_each(|difference| deeds.files.fold(difference));
+        for difference in differences {
+            deeds.files.fold(difference);
+        }
         deeds.tests_passed = tests_passed.or(deeds.tests_passed);
     }
 
@@ -161,7 +163,9 @@ fn attribute(shared: &Arc<RunShared>, differences: &[Difference], tests_passed: 
     while let Some(above) = &run.above {
         let task = run.origin.task.map_or(0, |task| task.0);
         let by = format!("task #{task}");
-        differences.iter().for_each(|difference| above.seen.changed(&difference.path, &by));
+        for difference in differences {
+            above.seen.changed(&difference.path, &by);
+        }
         changes.fold(above.contract.run(), differences, tests_passed);
         run = above;
     }

@@ -284,7 +284,7 @@ mod tests {
         let life = async {
             sleep(Duration::from_secs(9)).await;
             let held = clock.hold();
-            sleep(Duration::from_secs(600)).await;
+            sleep(Duration::from_mins(10)).await;
             drop(held);
             std::future::pending::<()>().await;
         };

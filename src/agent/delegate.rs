@@ -13,11 +13,12 @@ use super::cancel::{CancelScope, LiveTask};
 use super::changes::MOST_PATHS;
 use super::dispatch::CallEnd;
 use super::run::{Run, RunShared, run_agent, standing_tokens};
-use super::{briefing, conclude};
+use super::{briefing, conclude, guidance};
 use crate::domain::context_store::{ContextStore, Sensitivity, SnippetKind};
 use crate::domain::contract::{Contract, Issue};
 use crate::domain::event::{Fact, Failure, MessageFact, Origin, RunFinished};
 use crate::domain::grant::Grant;
+use crate::domain::guidance::Guidance;
 use crate::domain::hash::Sha;
 use crate::domain::history::History;
 use crate::domain::ids::{CallId, RunId, TaskId};
@@ -63,7 +64,9 @@ pub async fn admit(
     call: &CallId,
     request: TaskRequest,
 ) -> Result<Ticket, Box<CallEnd>> {
-    let checked = with_grant(parent, None, |grant| Contract::check(grant, &request));
+    // No check is about the project's rules; they are read when the child starts.
+    let none = Guidance::default();
+    let checked = with_grant(parent, None, &none, |grant| Contract::check(grant, &request));
     let fingerprint = match checked {
         Ok(fingerprint) => fingerprint,
         Err(refusal) => return Err(Box::new(refuse(parent, call, refusal).await)),
@@ -109,8 +112,10 @@ pub async fn run_child(parent: &Arc<RunShared>, call: &ToolCall, ticket: Ticket)
         Err(ending) => return never_started(parent, &ticket, ending).await,
     };
     let issue = Issue { task_id: ticket.task, attempt: 1, issued_at: (parent.host.clock)() };
-    let narrowed =
-        with_grant(parent, Some(&ticket), |grant| Contract::narrow(grant, &ticket.request, issue));
+    let rules = guidance::for_request(&parent.host, &ticket.request, parent.contract.paths()).await;
+    let narrowed = with_grant(parent, Some(&ticket), &rules, |grant| {
+        Contract::narrow(grant, &ticket.request, issue)
+    });
     let opened = narrowed.and_then(|contract| open_account(parent, contract));
     let queued_ms = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
     let mut end = match opened {
@@ -361,7 +366,7 @@ fn child_shared(
     account: AccountId,
 ) -> Arc<RunShared> {
     let host = Arc::clone(&parent.host);
-    let system = briefing::child_prompt(parent.tree.roles.get(contract.role()));
+    let system = briefing::child_prompt(parent.tree.roles.get(contract.role()), &contract);
     let schemas = host.toolbox.schemas(contract.tools());
     let run = RunId::child(ticket.task, 1);
     Arc::new(RunShared {
@@ -385,6 +390,7 @@ fn child_shared(
 fn with_grant<T>(
     parent: &RunShared,
     own: Option<&Ticket>,
+    guidance: &Guidance,
     look: impl FnOnce(&Grant<'_>) -> T,
 ) -> T {
     let host = &parent.host;
@@ -426,6 +432,7 @@ fn with_grant<T>(
         delegations,
         descendant_turns,
         store,
+        guidance,
         secrets: &host.secrets,
         roles: &parent.tree.roles,
         endpoint: &parent.tree.endpoint(),

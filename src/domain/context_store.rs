@@ -129,6 +129,11 @@ impl ContextStore {
         self.put("request", SnippetKind::Request, "the user", text, Sensitivity::Normal)
     }
 
+    /// Takes a snippet out, if it is there.
+    pub fn remove(&mut self, key: &str) {
+        self.entries.retain(|entry| entry.snippet.card.key != key);
+    }
+
     /// The entry of this key.
     pub fn get(&self, key: &str) -> Option<&Entry> {
         self.entries.iter().find(|entry| entry.snippet.card.key == key)

@@ -37,6 +37,8 @@ pub struct Contract {
     pub(super) done_when: Option<String>,
     pub(super) must_not: Option<String>,
     pub(super) context: Vec<Snippet>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) rules: Option<Snippet>,
     pub(super) permissions: BTreeSet<Permission>,
     pub(super) paths: Vec<PathScope>,
     pub(super) tools: Vec<String>,
@@ -63,6 +65,8 @@ pub struct Root {
     pub paths: Vec<PathScope>,
     /// With which tools.
     pub tools: Vec<String>,
+    /// The project's rules for agents that apply there.
+    pub rules: Option<Snippet>,
     /// Its limits.
     pub budget: Budget,
     /// Output tokens that one request may ask for at most.
@@ -117,6 +121,7 @@ impl Contract {
             done_when: None,
             must_not: None,
             context: Vec::new(),
+            rules: root.rules,
             permissions: root.permissions,
             paths: root.paths,
             tools: root.tools,
@@ -148,7 +153,7 @@ impl Contract {
     pub fn from_json(json: &str) -> Result<Self, ContractError> {
         let contract: Self = serde_json::from_str(json)?;
         let changed = |snippet: &&Snippet| snippet.card.sha256 != Sha::of(&snippet.text);
-        match contract.context.iter().find(changed) {
+        match contract.context.iter().chain(&contract.rules).find(changed) {
             Some(snippet) => Err(ContractError::Tampered(snippet.card.key.clone())),
             None => Ok(contract),
         }
@@ -165,12 +170,12 @@ impl Contract {
         Sha::of(self.to_json())
     }
 
-    /// What files and screens may show of it: everything but the text of the snippets.
+    /// What files and screens may show of it: everything but the text of the snippets and rules.
     pub fn view(&self) -> ContractView {
         ContractView {
             prompt: self.prompt.clone(),
             expected_output: self.expected_output.clone(),
-            context: self.cards().cloned().collect(),
+            context: self.cards().chain(self.rules().map(|rules| &rules.card)).cloned().collect(),
             permissions: self.permissions.clone(),
             paths: self.paths.clone(),
             tools: self.tools.clone(),
@@ -239,6 +244,11 @@ impl Contract {
     /// Copies of the chosen snippets, in the order they were asked for.
     pub fn context(&self) -> &[Snippet] {
         &self.context
+    }
+
+    /// The project's rules for agents that apply to its paths.
+    pub fn rules(&self) -> Option<&Snippet> {
+        self.rules.as_ref()
     }
 
     /// What may be told about the chosen snippets.

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::budget::{PerDimension, Totals};
 use super::context_store::ContextStore;
+use super::guidance::Guidance;
 use super::hash::Sha;
 use super::ids::RunId;
 use super::ledger::Left;
@@ -52,6 +53,8 @@ pub struct Grant<'a> {
     pub descendant_turns: u64,
     /// What may be chosen as context.
     pub store: &'a ContextStore,
+    /// The project's rules for agents, as far as they could concern a child.
+    pub guidance: &'a Guidance,
     /// Texts that may never leave, such as API keys.
     pub secrets: &'a [String],
     /// The roles to choose from.

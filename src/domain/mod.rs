@@ -26,6 +26,7 @@ pub mod exit;
 pub mod fence;
 pub mod fingerprint;
 pub mod grant;
+pub mod guidance;
 pub mod hash;
 pub mod history;
 pub mod ids;

@@ -71,6 +71,7 @@ struct Draft<'a> {
     permissions: BTreeSet<Permission>,
     tools: Vec<String>,
     paths: Vec<PathScope>,
+    rules: Option<Snippet>,
     fingerprint: Sha,
     violations: Vec<Violation>,
 }
@@ -87,6 +88,7 @@ impl<'a> Draft<'a> {
         let permissions = choose_permissions(grant, request, &child, &secrecy, &mut later);
         let tools = choose_tools(grant, request, &child, &permissions, &secrecy, &mut later);
         let paths = choose_paths(grant, request, &secrecy, &mut later);
+        let rules = grant.guidance.for_paths(&paths);
         let hashes = context.iter().map(|entry| &entry.snippet.card.sha256);
         let (task, output) = (&request.task, &request.expected_output);
         let fingerprint = fingerprint(task, output, role_name(request), hashes, &paths);
@@ -96,7 +98,8 @@ impl<'a> Draft<'a> {
         require_texts(request, &mut violations);
         require_new(grant, &fingerprint, &mut violations);
         violations.append(&mut later);
-        Self { role: child.role, context, permissions, tools, paths, fingerprint, violations }
+        let role = child.role;
+        Self { role, context, permissions, tools, paths, rules, fingerprint, violations }
     }
 
     fn allot(&self, grant: &Grant<'_>, request: &TaskRequest) -> Result<Allotment, Vec<Violation>> {
@@ -105,8 +108,9 @@ impl<'a> Draft<'a> {
             .chain([request.done_when.as_ref(), request.must_not.as_ref()])
             .flatten();
         let words: u64 = texts.map(|text| estimate_tokens(text)).sum();
+        let chosen = self.context.iter().map(|entry| &entry.snippet);
         let snippets: u64 =
-            self.context.iter().map(|entry| estimate_tokens(&entry.snippet.text)).sum();
+            chosen.chain(&self.rules).map(|snippet| estimate_tokens(&snippet.text)).sum();
         let first_prompt = grant.child_overhead_tokens.saturating_add(words + snippets);
         allot::allot(grant, request.budget.unwrap_or_default(), self.role, first_prompt)
     }
@@ -257,6 +261,7 @@ fn issued(
         done_when: text(&request.done_when),
         must_not: text(&request.must_not),
         context: draft.context.iter().map(|entry| Snippet::clone(&entry.snippet)).collect(),
+        rules: draft.rules,
         permissions: draft.permissions,
         paths: draft.paths,
         tools: draft.tools,

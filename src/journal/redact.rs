@@ -18,8 +18,10 @@ pub const REDACTED: &str = "(redacted)";
 pub const SHORTEST_SECRET: usize = 8;
 
 /// Fields whose values are words of this program. A secret that is such a word is no secret.
-const OWN_WORDS: [&str; 12] = [
+const OWN_WORDS: [&str; 14] = [
     "type",
+    "decision",
+    "mode",
     "status",
     "code",
     "dimension",

@@ -20,7 +20,6 @@ use super::job::{Ended, Outcome, SandboxError};
 use super::kill::GRACE;
 use super::private::Private;
 use super::wire::{self, How, Order, Report};
-use crate::domain::fence::FenceLevel;
 
 /// How long a helper may take beyond the grace before it is given up.
 const MARGIN: Duration = Duration::from_millis(200);
@@ -177,7 +176,8 @@ fn conclude(
                 outcome: told,
                 processes_ended: swept.ended,
                 not_ended: swept.not_ended,
-                fence: FenceLevel::Unfenced,
+                // With less than this it would not have been started.
+                fence: order.policy.promised,
             })
         }
     }

@@ -42,7 +42,7 @@ impl Sandbox {
         cancel: &CancellationToken,
     ) -> Result<Ended, SandboxError> {
         if cancel.is_cancelled() {
-            return Ok(never_started());
+            return Ok(never_started(self.promised()));
         }
         let ended = self.attempt(job.clone(), &mut output, cancel).await;
         // Some systems give namespaces and then nothing to furnish them with. Without them it is
@@ -55,14 +55,18 @@ impl Sandbox {
         self.attempt(job, &mut output, cancel).await
     }
 
+    /// What whoever allows a command has been told.
+    fn promised(&self) -> FenceLevel {
+        self.found.get().map_or(FenceLevel::Unfenced, |fence| fence.level)
+    }
+
     async fn attempt(
         &self,
         job: Job,
         output: &mut (impl FnMut(&[u8]) + Send),
         cancel: &CancellationToken,
     ) -> Result<Ended, SandboxError> {
-        let promised = self.found.get().map_or(FenceLevel::Unfenced, |fence| fence.level);
-        let wish = (self.namespaces.load(Ordering::Relaxed), promised);
+        let wish = (self.namespaces.load(Ordering::Relaxed), self.promised());
         let (pieces, writer) = pipe()?;
         let (wanted, want) = pipe()?;
         let pieces = receiver(pieces)?;
@@ -141,13 +145,8 @@ fn variables(
     all
 }
 
-fn never_started() -> Ended {
-    Ended {
-        outcome: Outcome::Cancelled,
-        processes_ended: 0,
-        not_ended: Vec::new(),
-        fence: FenceLevel::Unfenced,
-    }
+fn never_started(fence: FenceLevel) -> Ended {
+    Ended { outcome: Outcome::Cancelled, processes_ended: 0, not_ended: Vec::new(), fence }
 }
 
 fn pipe() -> Result<(PipeReader, PipeWriter), SandboxError> {

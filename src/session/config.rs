@@ -26,6 +26,9 @@ pub use crate::agent::host::Share;
 /// Makes the provider that answers with the named model, or says why it cannot.
 pub type Switch = Arc<dyn Fn(&str) -> Result<Arc<dyn Provider>, String> + Send + Sync>;
 
+/// Keeps the answer to whether the project's own files are trusted, or says why it cannot. May block.
+pub type KeepTrust = Arc<dyn Fn(bool) -> Result<(), String> + Send + Sync>;
+
 /// Somebody who was found to answer.
 pub struct Found {
     /// Who.
@@ -112,6 +115,8 @@ pub struct Config {
     pub rules: Rules,
     /// Who is asked.
     pub asker: Asker,
+    /// Where the answer goes; `None` where the project has no files of its own.
+    pub keep_trust: Option<KeepTrust>,
     /// The user's own command for the tests; one that was only detected is asked about.
     pub test_command: Option<String>,
     /// How commands are fenced, where that is known already; else it is found out by trying.

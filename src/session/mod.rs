@@ -7,9 +7,12 @@ mod config;
 mod deciding;
 mod diff;
 mod errand;
+mod held;
 mod models;
+mod rules;
 pub mod server;
 pub mod setup;
+mod trust;
 
 use std::sync::atomic::{AtomicBool, AtomicU32};
 use std::sync::{Arc, Mutex, OnceLock};
@@ -26,7 +29,7 @@ use crate::agent::clock::RunClock;
 use crate::agent::host::{Host, Inbox, RunTree, Typed};
 use crate::agent::run::{Run, RunShared, standing_tokens};
 use crate::domain::command::Command;
-use crate::domain::context_store::{ContextStore, Sensitivity, SnippetKind};
+use crate::domain::context_store::{ContextStore, Sensitivity, Snippet, SnippetKind};
 use crate::domain::contract::{Contract, Root};
 use crate::domain::event::{Event, Fact, Level, Origin};
 use crate::domain::history::History;
@@ -40,15 +43,13 @@ use crate::journal::hub::{Hub, HubOptions, HubTask, subscription};
 use crate::journal::redact::Redactor;
 use crate::provider::Provider;
 use crate::sandbox::Sandbox;
-use crate::tool::task;
-use crate::tool::toolbox::Toolbox;
 use crate::workspace::seen::Seen;
 use crate::workspace::shadow::Shadow;
 use crate::workspace::snapshot::Tracker;
 
 use errand::Errand;
 
-pub use config::{ClockFn, Config, Detect, Found, Pin, RunLimits, Share, Switch};
+pub use config::{ClockFn, Config, Detect, Found, KeepTrust, Pin, RunLimits, Share, Switch};
 
 /// Events that wait for a front end before streamed words are merged.
 const EVENTS_AHEAD: usize = 1_024;
@@ -119,6 +120,9 @@ struct Conversation {
     switch: Option<Switch>,
     limits: RunLimits,
     permissions: Vec<Permission>,
+    keep_trust: Option<KeepTrust>,
+    /// What of the project's rules was told to be missing.
+    rules_left_out: Vec<String>,
     paths: Vec<PathScope>,
     more_roles: Vec<Role>,
     root: CancelScope,
@@ -153,6 +157,8 @@ impl Conversation {
             switch: config.switch,
             limits,
             permissions: config.permissions,
+            keep_trust: config.keep_trust,
+            rules_left_out: Vec::new(),
             paths: config.paths,
             more_roles: config.more_roles,
             root: CancelScope::root(),
@@ -263,13 +269,15 @@ impl Conversation {
 
     async fn carry_out(&mut self, command: Command) {
         match command {
-            Command::Submit { text } => self.submit(Typed { words: text, must_delegate: false }),
+            Command::Submit { text } => {
+                self.submit(Typed { words: text, must_delegate: false }).await;
+            }
             Command::Delegate { role, text } => {
                 let words = match role {
                     Some(role) => format!("Delegate this to the role {role} with `task`: {text}"),
                     None => format!("Delegate this with `task`: {text}"),
                 };
-                self.submit(Typed { words, must_delegate: true });
+                self.submit(Typed { words, must_delegate: true }).await;
             }
             Command::CancelTask { task } => self.cancel_task(task).await,
             Command::Stop => self.stop().await,
@@ -280,20 +288,20 @@ impl Conversation {
             Command::SetMode { mode } => self.set_mode(mode).await,
             Command::Decide { run, call, answer } => self.decide(&run, &call, answer).await,
             Command::Diff { task } => self.show_diff(task).await,
-            Command::Shell { .. } | Command::Trust { .. } => {}
-            Command::Quit => {}
+            Command::Trust { trusted } => self.answer_trust(trusted).await,
+            Command::Shell { .. } | Command::Quit => {}
         }
     }
 
     /// Starts a run, or leaves the words for the next boundary of the one that is going on.
-    fn submit(&mut self, typed: Typed) {
+    async fn submit(&mut self, typed: Typed) {
         if typed.words.trim().is_empty() {
             return;
         }
         if self.running.is_some() {
             self.typed.push(typed);
         } else {
-            self.begin(Errand::Answer(typed));
+            self.begin(Errand::Answer(typed)).await;
         }
     }
 
@@ -303,7 +311,7 @@ impl Conversation {
             let text = "an answer is being made; /compact works between two answers";
             return self.tell(Fact::notice(Level::Info, "COMPACT_LATER", text)).await;
         }
-        self.begin(Errand::Compact);
+        self.begin(Errand::Compact).await;
     }
 
     async fn run_ended(&mut self, ended: Result<(History, Usage), tokio::task::JoinError>) {
@@ -317,7 +325,7 @@ impl Conversation {
         }
         // Stopping has emptied the inbox; what is in it now was typed after that.
         if let Some(typed) = self.typed.pop() {
-            self.begin(Errand::Answer(typed));
+            self.begin(Errand::Answer(typed)).await;
         }
     }
 
@@ -333,14 +341,15 @@ impl Conversation {
         self.host.emit(&Origin::parent(running.id), fact).await;
     }
 
-    fn begin(&mut self, errand: Errand) {
+    async fn begin(&mut self, errand: Errand) {
+        let rules = self.rules().await;
         self.runs += 1;
         let id = RunId::parent(self.runs);
         if matches!(errand, Errand::Answer(_)) {
             self.newest = Some(id.clone());
         }
         let scope = self.root.child();
-        let shared = self.parent_shared(id.clone(), errand.words(), scope.clone());
+        let shared = self.parent_shared(id.clone(), errand.words(), scope.clone(), rules);
         let before = std::mem::take(&mut self.history);
         let run = Run::new(Arc::new(shared), before.clone(), Some(Arc::clone(&self.typed)));
         let over = Arc::<AtomicBool>::default();
@@ -348,28 +357,35 @@ impl Conversation {
         self.running = Some(Running { id, scope, task, over, before });
     }
 
-    fn parent_shared(&self, id: RunId, words: &str, scope: CancelScope) -> RunShared {
+    fn parent_shared(
+        &self,
+        id: RunId,
+        words: &str,
+        scope: CancelScope,
+        rules: Option<Snippet>,
+    ) -> RunShared {
         let host = Arc::clone(&self.host);
         let mut roles = RoleTable::built_in(self.limits.preset);
         self.more_roles.iter().cloned().for_each(|role| roles.insert(role));
         let identity = self.provider.identity();
-        let permissions = self.permissions.iter().copied().collect();
-        let tools = tools_for(&host.toolbox, &self.permissions);
+        let permissions = held::permissions(&self.permissions, host.mode());
+        let tools = held::tools(&host.toolbox, &permissions);
         let budget = self.budget();
         let (ledger, account) = Ledger::new(budget, self.limits.totals);
         let contract = Contract::root(Root {
             run: id.clone(),
             prompt: words.to_owned(),
-            permissions,
+            permissions: permissions.into_iter().collect(),
             paths: self.paths.clone(),
             tools: tools.clone(),
+            rules,
             budget,
             output_per_request: OUTPUT_PER_REQUEST,
             provider: identity.provider.clone(),
             model: identity.model.clone(),
             issued_at: (host.clock)(),
         });
-        let system = briefing::parent_prompt(&roles);
+        let system = briefing::parent_prompt(&roles, &contract, host.asker);
         let schemas = host.toolbox.schemas(&tools);
         RunShared {
             standing_tokens: standing_tokens(&system, &schemas),
@@ -392,17 +408,6 @@ impl Conversation {
         self.end_running(Ending::Cancelled(By::Shutdown)).await;
         self.tell(Fact::SessionFinished { reason: reason.to_owned() }).await;
         hub.finish().await;
+        self.host.sandbox.close().await;
     }
-}
-
-/// The tools that these permissions open, `task` last.
-fn tools_for(toolbox: &Toolbox, permissions: &[Permission]) -> Vec<String> {
-    let mut tools: Vec<String> = toolbox
-        .permissions()
-        .into_iter()
-        .filter(|(_, needed)| permissions.contains(needed))
-        .map(|(name, _)| name)
-        .collect();
-    tools.sort_by_key(|name| name == task::NAME);
-    tools
 }

@@ -1,22 +1,24 @@
 //! From settings to a session's parts: opens the workspace, builds the provider and the files. The
 //! only place that knows both what was asked for and what can be built.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::SystemTime;
 
 use uuid::Uuid;
 
-use super::{Config, Pin, RunLimits, server};
+use super::{Config, KeepTrust, Pin, RunLimits, server};
 use crate::domain::event::Timestamp;
 use crate::domain::exit::Exit;
 use crate::domain::ids::SessionId;
 use crate::domain::role::Permission;
-use crate::domain::scope::PathScope;
 use crate::journal::jsonl::Journal;
 use crate::provider::ProviderError;
 use crate::provider::script::ScriptError;
 use crate::sandbox::SandboxSettings;
+use crate::settings::trust::Standing;
 use crate::settings::{Hands, Settings, SettingsError};
+use crate::tool::run_tests::RunTests;
 use crate::tool::toolbox::Toolbox;
 use crate::workspace::{Workspace, WorkspaceError};
 
@@ -60,14 +62,17 @@ pub fn config(settings: &Settings) -> Result<Config, SetupError> {
     let identity = provider.identity();
     let parent = settings.limits.parent_for(&identity.model, identity.prices.is_some())?;
     let id = SessionId(Uuid::now_v7());
+    let workspace = Workspace::open_with(&settings.workspace, &settings.hands.add_dirs)?;
+    let workspace = Arc::new(workspace);
     let pins = settings.pins.iter();
     let remarks = settings.remarks.iter();
     Ok(Config {
         id,
         switch: plan.switch(),
         detect: plan.detect(),
-        toolbox: Toolbox::standard(),
-        workspace: Arc::new(Workspace::open(&settings.workspace)?),
+        toolbox: toolbox(&settings.hands),
+        paths: workspace.scopes(),
+        workspace,
         limits: RunLimits {
             preset: settings.limits.preset,
             parent,
@@ -75,13 +80,13 @@ pub fn config(settings: &Settings) -> Result<Config, SetupError> {
             session_cost: settings.limits.session_cost(),
         },
         permissions: permissions(&settings.hands),
-        paths: vec![PathScope::all()],
         mode: settings.hands.mode,
         rules: settings.hands.rules.clone(),
         asker: settings.hands.asker,
-        test_command: None,
+        keep_trust: keep_trust(settings),
+        test_command: settings.hands.test_command.clone(),
         fence: None,
-        sandbox: SandboxSettings::bare("/proc/self/exe"),
+        sandbox: sandbox(settings),
         max_depth: MAX_DEPTH,
         patience: plan.patience(provider.identity().local),
         compact_at: server::share(settings.compact_at),
@@ -112,4 +117,41 @@ fn permissions(hands: &Hands) -> Vec<Permission> {
         held.push(Permission::Network);
     }
     held
+}
+
+/// The built-in tools, with the user's own command for the tests where there is one.
+fn toolbox(hands: &Hands) -> Toolbox {
+    match &hands.test_command {
+        Some(command) => Toolbox::standard().with(Arc::new(RunTests::new(Some(command.clone())))),
+        None => Toolbox::standard(),
+    }
+}
+
+/// How commands are run: below this very program, with what they get of the user's environment, and
+/// with what the user opened for them.
+fn sandbox(settings: &Settings) -> SandboxSettings {
+    let Hands { fence, pass, .. } = &settings.hands;
+    let mut sandbox = SandboxSettings::of_user(helper(), settings.variables.0.clone(), pass);
+    sandbox.readable.extend(fence.readable.iter().cloned());
+    sandbox.writable.extend(fence.writable.iter().cloned());
+    sandbox
+}
+
+/// This program. On Linux by a name that also works once its file was replaced by a newer one.
+fn helper() -> PathBuf {
+    let linux = PathBuf::from("/proc/self/exe");
+    if cfg!(target_os = "linux") {
+        return linux;
+    }
+    std::env::current_exe().unwrap_or(linux)
+}
+
+fn keep_trust(settings: &Settings) -> Option<KeepTrust> {
+    let trust = settings.trust.clone();
+    match trust.standing {
+        Standing::Nothing => None,
+        Standing::Trusted | Standing::Refused | Standing::Asks => {
+            Some(Arc::new(move |trusted| trust.answer(trusted)))
+        }
+    }
 }

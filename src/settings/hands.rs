@@ -64,6 +64,13 @@ impl Hands {
             unix: layers.text(Key::FenceUnix) == Some("workspace"),
             network: layers.switch(Key::FenceNetwork),
         };
+        if fence.unix {
+            remarks.push(warning(format!(
+                "{}: this version denies sockets of the file system to every command; fence.unix = \
+                 workspace changes nothing yet",
+                layers.origin(Key::FenceUnix)
+            )));
+        }
         let pass = layers.lists(Key::EnvironmentPass).flat_map(|part| part.items.clone());
         Ok(Self {
             mode,

@@ -18,7 +18,7 @@ mod table;
 pub mod trust;
 mod value;
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
 
 use secrecy::{ExposeSecret, SecretString};
@@ -195,13 +195,14 @@ impl Settings {
         let Typed { prompt, verb, options, .. } = typed;
         let mut remarks = Vec::new();
         let workspace = places::workspace(options.workspace.as_deref(), &current_dir)?;
+        let on_screen = verb.is_none();
         let own = trust::find(&workspace);
         let trust = Trust::new(&workspace, &own, places::state(&env).as_deref(), &mut remarks);
+        remarks.extend(trust.warning(on_screen));
         let project = Project { workspace: &workspace, files: &own, trusted: trust.holds() };
         let (mut layers, files) = read(&options, &env, &project, &mut remarks)?;
         let provider = provider::choose(&mut layers, &options, &env, &current_dir, &mut remarks)?;
         let sessions = places::sessions(&options, &mut layers, &env, &current_dir, &mut remarks);
-        let on_screen = verb.is_none();
         let ground = hands::Ground {
             env: &env,
             current_dir: &current_dir,

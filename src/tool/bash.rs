@@ -126,7 +126,7 @@ async fn run(arguments: &Arguments, context: &ToolContext) -> Result<ToolOutput,
     let done = execute::execute(context, job, Carriage::Overwrites)
         .await
         .map_err(|error| error.to_string())?;
-    let mut more = hint::of(&done);
+    let mut more = hint::of(context, &done).await;
     if asked > MAX_TIME {
         more.push(format!("no command may run longer than {} s", MAX_TIME.as_secs()));
     }

@@ -2,47 +2,92 @@
 
 use std::time::Duration;
 
+use tokio::task::JoinError;
+
+use crate::domain::approval::Preview;
+
 use super::excerpt::whole_or_cut;
-use super::{ToolContext, ToolFuture, ToolOutput};
+use super::{PreviewFuture, ToolContext, ToolFuture, ToolOutput};
 
 /// How long a cancelled call waits for its thread, which polls the token itself; a file system that
 /// hangs in the kernel is left behind after that.
 const GRACE: Duration = Duration::from_secs(2);
 
+const CANCELLED: &str = "cancelled";
+
 /// What a tool's work gives: an output, or a failure in words.
 pub(super) type Outcome = Result<ToolOutput, String>;
 
 /// Runs `work` where blocking is allowed. Nothing starts before the future is polled, nothing at
-/// all if the token has fired, and a panic in it becomes an error output.
+/// all if the token has fired, and a panic in it becomes an error output. Of work that ends after
+/// the token has fired, what it did is still told.
 pub(super) fn run(
     context: ToolContext,
     work: impl FnOnce(&ToolContext) -> Outcome + Send + 'static,
 ) -> ToolFuture {
     Box::pin(async move {
-        let cancel = context.cancel.clone();
-        if cancel.is_cancelled() {
-            return cancelled();
-        }
-        let mut thread = tokio::task::spawn_blocking(move || work(&context));
-        let ended = tokio::select! {
-            biased;
-            () = cancel.cancelled() => {
-                let _ = tokio::time::timeout(GRACE, &mut thread).await;
-                return cancelled();
+        match race(context, work).await {
+            Raced::Ended(Ok(output)) => output,
+            Raced::Ended(Err(text)) => ToolOutput::error(whole_or_cut(text)),
+            Raced::Cancelled(late) => {
+                let effects = late.and_then(Result::ok).map(|output| output.effects);
+                let effects = effects.unwrap_or_default();
+                ToolOutput { effects, ..ToolOutput::error(CANCELLED) }
             }
-            ended = &mut thread => ended,
-        };
-        match ended {
-            Ok(Ok(output)) => output,
-            Ok(Err(_)) if cancel.is_cancelled() => cancelled(),
-            Ok(Err(text)) => ToolOutput::error(whole_or_cut(text)),
-            Err(fault) => ToolOutput::error(format!("the tool failed inside: {fault}")),
+            Raced::Fault(fault) => ToolOutput::error(in_words(&fault)),
         }
     })
 }
 
-fn cancelled() -> ToolOutput {
-    ToolOutput::error("cancelled")
+/// Runs `work` in the same way for what a person is to see.
+pub(super) fn preview(
+    context: ToolContext,
+    work: impl FnOnce(&ToolContext) -> Result<Preview, String> + Send + 'static,
+) -> PreviewFuture {
+    Box::pin(async move {
+        match race(context, work).await {
+            Raced::Ended(looked) => looked.map(Some).map_err(whole_or_cut),
+            Raced::Cancelled(_) => Err(CANCELLED.to_owned()),
+            Raced::Fault(fault) => Err(in_words(&fault)),
+        }
+    })
+}
+
+/// How work came to its end.
+enum Raced<T> {
+    Ended(T),
+    /// The token fired; what the thread gave after that, if it did in time.
+    Cancelled(Option<T>),
+    Fault(JoinError),
+}
+
+async fn race<T: Send + 'static>(
+    context: ToolContext,
+    work: impl FnOnce(&ToolContext) -> T + Send + 'static,
+) -> Raced<T> {
+    let cancel = context.cancel.clone();
+    if cancel.is_cancelled() {
+        return Raced::Cancelled(None);
+    }
+    let mut thread = tokio::task::spawn_blocking(move || work(&context));
+    let ended = tokio::select! {
+        biased;
+        () = cancel.cancelled() => {
+            let late = tokio::time::timeout(GRACE, &mut thread).await;
+            return Raced::Cancelled(late.ok().and_then(Result::ok));
+        }
+        ended = &mut thread => ended,
+    };
+    match ended {
+        // It saw the token before this did.
+        Ok(value) if cancel.is_cancelled() => Raced::Cancelled(Some(value)),
+        Ok(value) => Raced::Ended(value),
+        Err(fault) => Raced::Fault(fault),
+    }
+}
+
+fn in_words(fault: &JoinError) -> String {
+    format!("the tool failed inside: {fault}")
 }
 
 #[cfg(test)]
@@ -78,6 +123,21 @@ mod tests {
         context.cancel.cancel();
         let output = run(context, |_| panic!("started")).await;
         assert_eq!(output.text, "cancelled");
+    }
+
+    #[tokio::test]
+    async fn what_was_done_is_told_though_the_token_fired_meanwhile() {
+        let context = context();
+        let cancel = context.cancel.clone();
+        let output = run(context, move |_| {
+            cancel.cancel();
+            let mut output = ToolOutput::whole("done");
+            output.effects.wrote.push("a.txt".to_owned());
+            Ok(output)
+        })
+        .await;
+        assert_eq!((output.ok, output.text.as_str()), (false, "cancelled"));
+        assert_eq!(output.effects.wrote, ["a.txt"]);
     }
 
     #[tokio::test]

@@ -112,6 +112,7 @@ mod tests {
             permissions: permissions.iter().copied().collect(),
             paths: vec![PathScope::all()],
             tools: tools.iter().map(|&tool| tool.to_owned()).collect(),
+            rules: None,
             budget: Preset::Normal.parent(),
             output_per_request: 8_192,
             provider: "script".to_owned(),
@@ -166,7 +167,8 @@ mod tests {
     #[test]
     fn what_is_not_held_is_refused_with_the_tools_there_are_and_no_others() {
         for (name, kind) in [
-            ("write_file", RefusalKind::UnknownTool),
+            ("write_file", RefusalKind::NotHeld),
+            ("fly_kite", RefusalKind::UnknownTool),
             ("READ_FILE", RefusalKind::UnknownTool),
             ("", RefusalKind::UnknownTool),
             ("task", RefusalKind::NotHeld),

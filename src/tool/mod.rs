@@ -4,7 +4,9 @@
 pub mod arguments;
 pub mod bash;
 pub mod command;
+pub mod edit_file;
 pub mod excerpt;
+pub mod git_diff;
 pub mod guard;
 pub mod list_files;
 pub mod read_file;
@@ -13,8 +15,11 @@ pub mod search;
 pub mod target;
 pub mod task;
 pub mod toolbox;
+pub mod unified;
+pub mod write_file;
 
 mod blocking;
+mod change;
 mod progress;
 
 use std::future::Future;

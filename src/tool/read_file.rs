@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 use std::fs::File;
 use std::io;
 
+use cap_std::fs::Metadata;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -11,6 +12,7 @@ use crate::domain::role::Permission;
 use crate::workspace::jail::Opened;
 use crate::workspace::lines::{Line, Lines, is_binary};
 use crate::workspace::path::printable;
+use crate::workspace::seen::FileStamp;
 
 use super::blocking::{self, Outcome};
 use super::excerpt::{Excerpt, decode, first_chars, size, without_partial_char};
@@ -84,8 +86,17 @@ fn read(context: &ToolContext, arguments: &Arguments) -> Outcome {
     let opened =
         context.workspace.open_within(&context.scopes, &path).map_err(|error| error.to_string())?;
     match opened {
-        Opened::File { file, bytes } => Reading::new(path, file, bytes, context)
-            .show(arguments.offset.unwrap_or(1), arguments.limit.unwrap_or(DEFAULT_LINES)),
+        Opened::File { file, bytes } => {
+            // Taken before the first byte is read: what changes from here on is not what was shown.
+            let stamp = Metadata::from_file(&file).map(|found| FileStamp::of(&found));
+            let real = context.workspace.real_path(&context.scopes, &path);
+            let shown = Reading::new(path, file, bytes, context)
+                .show(arguments.offset.unwrap_or(1), arguments.limit.unwrap_or(DEFAULT_LINES))?;
+            if let Ok(stamp) = stamp {
+                context.seen.note(&real, stamp);
+            }
+            Ok(shown)
+        }
         Opened::Folder(_) => {
             Err(format!("`{}` is a folder; list_files shows what is in it", printable(&path)))
         }

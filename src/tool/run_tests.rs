@@ -133,7 +133,7 @@ async fn run(chosen: Chosen, context: &ToolContext) -> Result<ToolOutput, String
     if let Some(results) = test_results::read(&done.output.text) {
         more.push(format!("tests: {}", results.in_words()));
     }
-    more.extend(hint::of(&done));
+    more.extend(hint::of(context, &done).await);
     let mut output = done.result(&more);
     output.effects.tests_passed = Some(passed);
     Ok(output)

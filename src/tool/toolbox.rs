@@ -7,9 +7,14 @@ use std::sync::Arc;
 use crate::domain::message::ToolSchema;
 use crate::domain::role::Permission;
 
+use super::bash::Bash;
+use super::edit_file::EditFile;
+use super::git_diff::GitDiff;
 use super::list_files::ListFiles;
 use super::read_file::ReadFile;
+use super::run_tests::RunTests;
 use super::search::Search;
+use super::write_file::WriteFile;
 use super::{Tool, task};
 
 /// A set of tools; cheap to clone.
@@ -19,12 +24,18 @@ pub struct Toolbox {
 }
 
 impl Toolbox {
-    /// The built-in tools: `list_files`, `read_file`, `search`.
+    /// The built-in tools. The command that runs the tests is told from the project's files; a host
+    /// that has one configured puts its own `run_tests` in its place.
     pub fn standard() -> Self {
         Self::default()
             .with(Arc::new(ListFiles::new()))
             .with(Arc::new(ReadFile::new()))
             .with(Arc::new(Search::new()))
+            .with(Arc::new(WriteFile::new()))
+            .with(Arc::new(EditFile::new()))
+            .with(Arc::new(GitDiff::new()))
+            .with(Arc::new(Bash::new()))
+            .with(Arc::new(RunTests::new(None)))
     }
 
     /// With one tool more; a tool of the same name is replaced.
@@ -102,19 +113,23 @@ mod tests {
     #[test]
     fn schemas_come_in_the_order_of_the_names() {
         let schemas =
-            Toolbox::standard().schemas(&names(&["task", "search", "bash", "list_files"]));
+            Toolbox::standard().schemas(&names(&["task", "search", "no_such", "list_files"]));
         let order: Vec<_> = schemas.iter().map(|schema| schema.name.as_str()).collect();
         assert_eq!(order, ["task", "search", "list_files"]);
     }
 
     #[test]
     fn schemas_are_small_closed_and_the_same_every_time() {
-        let all = names(&["list_files", "read_file", "search", "task"]);
+        let all: Vec<String> = Toolbox::standard().permissions().into_keys().collect();
         let schemas = Toolbox::standard().schemas(&all);
         for schema in &schemas {
             assert_eq!(schema.parameters["additionalProperties"], json!(false));
             assert!(!schema.description.is_empty());
-            let most = if schema.name == task::NAME { 2_600 } else { 700 };
+            let most = match schema.name.as_str() {
+                task::NAME => 2_600,
+                "edit_file" => 1_000,
+                _ => 700,
+            };
             assert!(size(schema) <= most, "{} has {} characters", schema.name, size(schema));
         }
         let text = |schemas: &[ToolSchema]| {
@@ -126,14 +141,19 @@ mod tests {
     #[test]
     fn permissions_name_every_tool_and_task() {
         let right = [
+            ("bash", Permission::Execute),
+            ("edit_file", Permission::Write),
+            ("git_diff", Permission::Read),
             ("list_files", Permission::Read),
             ("read_file", Permission::Read),
+            ("run_tests", Permission::Test),
             ("search", Permission::Read),
             ("task", Permission::Delegate),
+            ("write_file", Permission::Write),
         ];
         let right = right.map(|(name, permission)| (name.to_owned(), permission));
         assert_eq!(Toolbox::standard().permissions(), BTreeMap::from(right));
-        assert_eq!(Toolbox::standard().permission("bash"), None);
+        assert_eq!(Toolbox::standard().permission("no_such"), None);
     }
 
     struct Stand {
@@ -160,10 +180,10 @@ mod tests {
             })
         };
         let before = Toolbox::standard();
-        let after = before.clone().with(stand("write_file")).with(stand("search"));
-        assert_eq!(after.permission("write_file"), Some(Permission::Write));
+        let after = before.clone().with(stand("another")).with(stand("search"));
+        assert_eq!(after.permission("another"), Some(Permission::Write));
         assert_eq!(after.permission("search"), Some(Permission::Write));
-        assert_eq!(after.permissions().len(), 5);
-        assert!(before.get("write_file").is_none());
+        assert_eq!(after.permissions().len(), before.permissions().len() + 1);
+        assert!(before.get("another").is_none());
     }
 }

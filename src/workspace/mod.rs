@@ -15,6 +15,7 @@ pub mod ignore;
 pub mod jail;
 pub mod lines;
 pub mod path;
+pub mod rules;
 pub mod scope;
 pub mod seen;
 pub mod shadow;

@@ -21,7 +21,9 @@ impl Ground {
         let folder = TempDir::new().unwrap();
         let workspace = Workspace::open(folder.path()).unwrap();
         let ground = Self { folder, workspace, tracker: Tracker::new(Shadow::in_memory()) };
-        files.iter().for_each(|(path, text)| ground.write(path, text));
+        for (path, text) in files {
+            ground.write(path, text);
+        }
         ground.refresh();
         ground
     }
@@ -208,6 +210,25 @@ fn a_file_is_named_by_where_it_really_is() {
     assert_eq!((found.path.as_str(), found.change()), ("real/new/b", Some(Added)));
     assert_eq!(ground.look_at("out/passwd", true), None, "nothing outside is read");
     assert_eq!(ground.look_at(".", true), None);
+}
+
+#[test]
+fn added_folders_are_followed_by_their_whole_paths() {
+    let (folder, added) = (TempDir::new().unwrap(), TempDir::new().unwrap());
+    let real = added.path().canonicalize().unwrap();
+    fs::write(real.join("a"), "1").unwrap();
+    let workspace = Workspace::open_with(folder.path(), std::slice::from_ref(&real)).unwrap();
+    let tracker = Tracker::new(Shadow::in_memory());
+    let cancel = CancellationToken::new();
+    tracker.refresh(&workspace, &cancel);
+    fs::write(real.join("a"), "2").unwrap();
+    let found = tracker.refresh(&workspace, &cancel).differences;
+    let paths: Vec<_> = found.iter().map(|found| found.path.clone()).collect();
+    assert_eq!(paths, [real.join("a").display().to_string()]);
+    fs::write(real.join("b"), "1").unwrap();
+    let path = real.join("b").display().to_string();
+    let found = tracker.look_at(&workspace, &path, true).unwrap();
+    assert_eq!((&found.path, found.change()), (&path, Some(Added)));
 }
 
 #[test]

@@ -11,6 +11,7 @@ use offshoot::domain::context_store::{ContextStore, Sensitivity, SnippetKind};
 use offshoot::domain::contract::{Contract, Issue};
 use offshoot::domain::event::Timestamp;
 use offshoot::domain::grant::{Endpoint, Grant};
+use offshoot::domain::guidance::Guidance;
 use offshoot::domain::ids::{RunId, TaskId};
 use offshoot::domain::ledger::Ledger;
 use offshoot::domain::request::TaskRequest;
@@ -31,6 +32,7 @@ struct Host {
     tools: Vec<String>,
     tool_permissions: BTreeMap<String, Permission>,
     store: ContextStore,
+    guidance: Guidance,
     secrets: Vec<String>,
     roles: RoleTable,
     endpoint: Endpoint,
@@ -56,6 +58,7 @@ impl Host {
             tools: tool_permissions.keys().cloned().collect(),
             tool_permissions,
             store,
+            guidance: Guidance::default(),
             secrets: vec!["sk-0123456789abcdef".to_owned(); 4],
             roles: RoleTable::built_in(Preset::Normal),
             endpoint: Endpoint {
@@ -84,6 +87,7 @@ impl Host {
             delegations: 0,
             descendant_turns: 0,
             store: &self.store,
+            guidance: &self.guidance,
             secrets: &self.secrets,
             roles: &self.roles,
             endpoint: &self.endpoint,

@@ -84,6 +84,7 @@ fn config(workspace: &TempDir, sessions: Option<&TempDir>) -> Config {
         mode: offshoot::domain::approval::Mode::FullAccess,
         rules: offshoot::domain::rules::Rules::default(),
         asker: offshoot::domain::approval::Asker::Person,
+        keep_trust: None,
         test_command: None,
         fence: None,
         sandbox: offshoot::sandbox::SandboxSettings::bare("/proc/self/exe"),

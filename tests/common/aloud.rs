@@ -8,3 +8,9 @@ pub fn skipped(why: &str) {
     // There is no other place to say it.
     let _ = writeln!(std::io::stderr(), "skipped: {why}");
 }
+
+/// One line with what was measured.
+#[allow(dead_code, reason = "most test files measure nothing")]
+pub fn told(what: &str) {
+    let _ = writeln!(std::io::stderr(), "{what}");
+}

@@ -32,7 +32,7 @@ use offshoot::provider::retry::Patience;
 use offshoot::provider::script::Script;
 use offshoot::provider::{Provider, Request};
 use offshoot::sandbox::SandboxSettings;
-use offshoot::session::{self, Config, Pin, RunLimits, Share};
+use offshoot::session::{self, Config, KeepTrust, Pin, RunLimits, Share};
 use offshoot::tool::Tool;
 use offshoot::tool::toolbox::Toolbox;
 use offshoot::workspace::Workspace;
@@ -53,6 +53,7 @@ pub struct Stage {
     pub mode: Mode,
     pub rules: Rules,
     pub asker: Asker,
+    pub keep_trust: Option<KeepTrust>,
     pub test_command: Option<String>,
     pub fence: Option<Fence>,
     pub max_depth: u32,
@@ -83,6 +84,7 @@ impl Stage {
             mode: Mode::FullAccess,
             rules: Rules::default(),
             asker: Asker::Person,
+            keep_trust: None,
             test_command: None,
             fence: Some(fence(FenceLevel::Fenced)),
             max_depth: 1,
@@ -136,6 +138,7 @@ impl Stage {
             mode: self.mode,
             rules: self.rules,
             asker: self.asker,
+            keep_trust: self.keep_trust,
             test_command: self.test_command,
             fence: self.fence,
             sandbox: SandboxSettings::bare(env!("CARGO_BIN_EXE_offshoot")),

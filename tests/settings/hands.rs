@@ -143,7 +143,9 @@ fn what_commands_may_touch_is_the_users_to_say() {
     assert_eq!(hands.fence.writable, [home.join("out")]);
     assert!(hands.fence.unix && hands.fence.network);
     assert_eq!(hands.pass, ["JAVA_HOME", "_x1"]);
-    assert!(warnings(&settings)[0].contains("fence.read /no/such is left out"));
+    let said = warnings(&settings);
+    assert!(said[0].contains("fence.read /no/such is left out"), "{said:?}");
+    assert!(said[1].contains("fence.unix = workspace changes nothing yet"), "{said:?}");
 }
 
 #[test]

@@ -40,7 +40,8 @@ fn until_it_is_trusted_only_what_narrows_holds() {
     let settings = world.settings(&[]);
     assert_eq!(settings.trust.standing, Standing::Asks);
     assert_eq!((settings.lang, settings.waits.retries), (Language::En, 1));
-    let text = told(&settings);
+    assert_eq!(told(&settings), "", "the screen asks");
+    let text = told(&world.settings(&["run", "q"]));
     assert!(text.contains(".offshoot/config.toml") && text.contains("only what narrows"), "{text}");
     let trusted = world.trusted().settings(&[]);
     assert_eq!(trusted.trust.standing, Standing::Trusted);

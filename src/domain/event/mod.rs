@@ -279,7 +279,9 @@ pub enum Fact {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         prefix: Option<String>,
     },
-    /// It does not wait any more.
+    /// It does not wait any more: told exactly once for every call that was asked about. Without a
+    /// question before it, a call was denied by a rule, the mode or a policy; what those allow is
+    /// silent.
     ApprovalDecided {
         /// The call.
         call: CallId,

@@ -71,6 +71,7 @@ fn the_root_holds_what_the_user_granted() {
         permissions: host.permissions.clone(),
         paths: host.paths.clone(),
         tools: host.tools.clone(),
+        rules: None,
         budget: Preset::Tight.parent(),
         output_per_request: 8_192,
         provider: "offline".to_owned(),

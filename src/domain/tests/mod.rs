@@ -24,6 +24,7 @@ use super::context_store::{ContextStore, Sensitivity, SnippetKind};
 use super::contract::{Contract, Issue};
 use super::event::Timestamp;
 use super::grant::{Endpoint, Grant};
+use super::guidance::Guidance;
 use super::hash::Sha;
 use super::ids::{RunId, TaskId};
 use super::ledger::{Ledger, Left};
@@ -58,6 +59,7 @@ struct Host {
     secrets: Vec<String>,
     roles: RoleTable,
     endpoint: Endpoint,
+    guidance: Guidance,
     ancestors: Vec<Sha>,
     siblings: Vec<Sha>,
     overhead: u64,
@@ -110,6 +112,7 @@ impl Host {
                 local: false,
                 priced: true,
             },
+            guidance: Guidance::default(),
             ancestors: Vec::new(),
             siblings: Vec::new(),
             overhead: 900,
@@ -131,6 +134,7 @@ impl Host {
             delegations: self.delegations,
             descendant_turns: self.descendant_turns,
             store: &self.store,
+            guidance: &self.guidance,
             secrets: &self.secrets,
             roles: &self.roles,
             endpoint: &self.endpoint,

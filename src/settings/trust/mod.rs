@@ -101,13 +101,11 @@ impl Trust {
             remarks.push(remark(format!("{error}; it is as if nothing had been answered")));
             None
         });
-        let trust = Self {
+        Self {
             standing: standing(&nothing.current, earlier.as_ref()),
             changes: changes(files, earlier.as_ref()),
             ..nothing
-        };
-        remarks.extend(trust.warning());
-        trust
+        }
     }
 
     /// True if what the files say holds in full.
@@ -141,7 +139,8 @@ impl Trust {
         Ok(Store::load(store)?.answer(folder).cloned())
     }
 
-    fn warning(&self) -> Option<Remark> {
+    /// What does not hold, in words; none where the screen is about to ask.
+    pub(super) fn warning(&self, on_screen: bool) -> Option<Remark> {
         let names: Vec<&str> = self
             .changes
             .iter()
@@ -157,6 +156,7 @@ impl Trust {
                  they change, or without {}",
                 self.store.as_deref().unwrap_or(Path::new(STORE)).display()
             ),
+            Standing::Asks if on_screen => return None,
             Standing::Asks => format!(
                 "this project's own files ({names}) are not trusted yet: of its settings only what \
                  narrows holds, and its roles and commands are not loaded. The screen asks: open \

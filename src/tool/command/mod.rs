@@ -3,6 +3,8 @@
 
 pub mod deny;
 pub mod execute;
+pub mod git_config;
+pub mod git_view;
 pub mod hint;
 pub mod line;
 pub mod live;

@@ -47,26 +47,56 @@ pub(super) enum Found {
 /// The path of the file that a tool means when it names `path`: links are followed as far as the
 /// workspace reaches. What does not exist keeps its name below the folder that does.
 pub(super) fn resolve(workspace: &Workspace, path: &str) -> OsString {
+    let Some((base, root, inner)) = root_of(workspace, Path::new(path)) else {
+        return OsString::from(path);
+    };
+    let real = resolve_in(root, inner);
+    // An absolute base stays in front; the workspace's own has no name.
+    if base == "." { real.into_os_string() } else { Path::new(&base).join(real).into_os_string() }
+}
+
+fn resolve_in(root: &Dir, path: &Path) -> PathBuf {
     let mut rest = PathBuf::new();
-    let mut above = Path::new(path);
+    let mut above = path;
     loop {
-        if let Ok(real) = workspace.root().canonicalize(above) {
-            let whole = if rest.as_os_str().is_empty() { real } else { real.join(&rest) };
-            return whole.strip_prefix(".").unwrap_or(&whole).as_os_str().to_owned();
+        let folder = if above.as_os_str().is_empty() { Path::new(".") } else { above };
+        if let Ok(real) = root.canonicalize(folder) {
+            return real
+                .strip_prefix(".")
+                .unwrap_or(&real)
+                .components()
+                .chain(rest.components())
+                .collect();
         }
         let (Some(folder), Some(name)) = (above.parent(), above.file_name()) else {
-            return OsString::from(path);
+            return path.to_owned();
         };
-        rest = if rest.as_os_str().is_empty() { name.into() } else { Path::new(name).join(&rest) };
-        above = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
+        rest = Path::new(name).components().chain(rest.components()).collect();
+        above = folder;
     }
+}
+
+/// The open folder that a path lies in: what paths in it begin with, its handle, and the rest.
+fn root_of<'a, 'p>(
+    workspace: &'a Workspace,
+    path: &'p Path,
+) -> Option<(String, &'a Dir, &'p Path)> {
+    let find = |(base, root): (String, &'a Dir)| {
+        let inner = if base == "." {
+            path.is_relative().then_some(path)
+        } else {
+            path.strip_prefix(&base).ok()
+        };
+        inner.map(|inner| (base, root, inner))
+    };
+    workspace.roots().into_iter().find_map(find)
 }
 
 /// Looks for a path from the root.
 pub(super) fn find(workspace: &Workspace, path: &OsStr) -> Found {
-    let path = Path::new(path);
+    let Some((_, root, path)) = root_of(workspace, Path::new(path)) else { return Found::Gone };
     let Some(name) = path.file_name() else { return Found::Gone };
-    let Ok(mut dir) = workspace.root().try_clone() else { return Found::Unknown };
+    let Ok(mut dir) = root.try_clone() else { return Found::Unknown };
     for part in path.parent().into_iter().flat_map(Path::components) {
         dir = match dir.open_dir_nofollow(part.as_os_str()) {
             Ok(dir) => dir,

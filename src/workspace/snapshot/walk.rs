@@ -68,12 +68,9 @@ impl<'a> Walk<'a> {
     pub(super) fn run(mut self) -> Refresh {
         let began = now_ns();
         self.state.look += 1;
-        match self.workspace.root().try_clone() {
-            Ok(root) => {
-                let rules = Rules::above(self.workspace, ".");
-                self.enter(&root, OsStr::new("."), &rules, 0);
-            }
-            Err(_) => self.unread_folders += 1,
+        for (base, root) in self.workspace.roots() {
+            let rules = Rules::above(self.workspace, &base);
+            self.enter(root, OsStr::new(&base), &rules, 0);
         }
         self.look_for_the_rest();
         let complete = !self.cancel.is_cancelled();

@@ -113,10 +113,9 @@ pub(super) mod refuse {
             return Err(WriteError::ReadOnly { path: printable(path), mode });
         }
         match rustix::fs::accessat(folder, name, Access::WRITE_OK, AtFlags::EACCESS) {
-            // A system that cannot say it beforehand says it when the file is written.
-            Ok(()) | Err(Errno::NOSYS | Errno::INVAL) => Ok(()),
-            // Swapped meanwhile; that is found out before anything is replaced.
-            Err(Errno::NOENT | Errno::LOOP) => Ok(()),
+            // A system that cannot say it beforehand says it when the file is written; a file that
+            // was swapped meanwhile is found out before anything is replaced.
+            Ok(()) | Err(Errno::NOSYS | Errno::INVAL | Errno::NOENT | Errno::LOOP) => Ok(()),
             Err(error) => Err(explain(&error.into(), path)),
         }
     }

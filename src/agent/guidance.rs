@@ -1,0 +1,34 @@
+//! The project's rules for agents as a run gets them: read anew, off the async threads, with the keys
+//! that this program was given blotted out.
+
+use std::sync::Arc;
+
+use super::host::Host;
+use crate::domain::guidance::{Guidance, GuidanceFile};
+use crate::domain::request::TaskRequest;
+use crate::domain::scope::PathScope;
+
+/// The rules of the folders above these paths.
+pub async fn read(host: &Host, paths: Vec<PathScope>) -> Guidance {
+    let workspace = Arc::clone(&host.workspace);
+    let read = tokio::task::spawn_blocking(move || workspace.guidance(&paths)).await;
+    // Rules are no condition for work: where reading them fails inside, there are none.
+    let files = read.unwrap_or_default().files.into_iter();
+    let blot = |text: String| host.redactor.text(&text).into_owned();
+    let files = files.map(|file| GuidanceFile { text: file.text.map(blot), ..file });
+    Guidance { files: files.collect() }
+}
+
+/// The rules that could apply to the child of this request. What of it is no path is refused when
+/// the contract is made.
+pub(super) async fn for_request(
+    host: &Host,
+    request: &TaskRequest,
+    parents: &[PathScope],
+) -> Guidance {
+    let paths = match &request.allowed_paths {
+        Some(asked) => asked.iter().filter_map(|path| PathScope::parse(path).ok()).collect(),
+        None => parents.to_vec(),
+    };
+    read(host, paths).await
+}
