@@ -313,7 +313,7 @@ mod tests {
     fn a_long_line_of_a_diff_is_marked_on_every_row() {
         let mut long = LongText::of("@@ -0,0 +1 @@\n+abcdefgh", Kind::Diff);
         long.arrange(5, 9);
-        assert_eq!(shown(&long)[3..], ["+abcd", "┆efgh"]);
+        assert_eq!(shown(&long)[4..], ["+abcd", "┆efgh"]);
     }
 
     #[test]
