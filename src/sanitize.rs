@@ -5,6 +5,7 @@
 //! or dropped where it is invisible anyway. Applying it twice changes nothing more.
 
 use std::borrow::Cow;
+use std::fmt::Write as _;
 
 /// A tab becomes this; tab stops would need the column, which wrapping changes.
 pub const TAB: &str = "    ";
@@ -56,7 +57,8 @@ pub fn reveal(source: &str) -> Cow<'_, str> {
             && next_is_wide
             && shown.chars().next_back().is_some_and(|before| !before.is_ascii());
         if unseen(c) && !joins {
-            shown.push_str(&format!("<U+{:04X}>", u32::from(c)));
+            // A text takes whatever is written to it.
+            let _ = write!(shown, "<U+{:04X}>", u32::from(c));
         } else {
             shown.push(c);
         }

@@ -1,6 +1,7 @@
 //! `offshoot doctor`: what was found around the program, in words, with what to do about it. It
 //! changes nothing, shows no secret and asks the server for no answer, only for its list of models.
 
+mod fence;
 mod finding;
 mod model;
 mod places;
@@ -41,7 +42,7 @@ impl Findings {
     }
 }
 
-/// Looks at everything. Takes about three seconds at most, where a server does not answer.
+/// Looks at everything. Takes some seconds at most, where a server does not answer.
 pub async fn examine(settings: &Settings, terminal: &Terminal) -> Findings {
     let (server, offered) = server::examine(settings).await;
     Findings(vec![
@@ -51,17 +52,17 @@ pub async fn examine(settings: &Settings, terminal: &Terminal) -> Findings {
         places::workspace(settings),
         places::sessions(settings),
         terminal.examine(),
-        fence(),
+        fence::examine().await,
     ])
 }
 
 /// Where the settings themselves are not usable: only what does not need them.
 pub fn without_settings(error: &SettingsError, terminal: &Terminal) -> Findings {
     let settings = Section::new("settings", vec![Finding::broken(error.to_string())]);
-    Findings(vec![settings, terminal.examine(), fence()])
+    Findings(vec![settings, terminal.examine(), untried()])
 }
 
-fn fence() -> Section {
-    let words = "no command can run yet, and nothing is written, so there is nothing to fence";
+fn untried() -> Section {
+    let words = "not tried; it is once the settings can be read";
     Section::new("fence", vec![Finding::note(words)])
 }

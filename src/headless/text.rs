@@ -148,7 +148,13 @@ fn child_end(origin: &Origin, finished: &RunFinished) -> String {
     let task = number(origin.task);
     let turns =
         if finished.turns == 1 { "1 turn".into() } else { format!("{} turns", finished.turns) };
-    format!("  {task}{} after {turns}", end_words(finished))
+    let changed: Vec<String> =
+        finished.changed.iter().map(|file| lines::name(&file.path)).collect();
+    let changed = match changed.len() {
+        0 => String::new(),
+        _ => format!("\n    changed: {}", changed.join(", ")),
+    };
+    format!("  {task}{} after {turns}{changed}", end_words(finished))
 }
 
 /// `#3 `, or nothing for what is no task.

@@ -25,6 +25,8 @@ pub struct Errand {
     pub outside: String,
     /// The process that sent it.
     pub sender: i32,
+    /// Another process that has nothing to do with it; 0 if there is none.
+    pub bystander: i32,
     /// A port of this machine that the sender listens at; 0 if there is none.
     pub port: u16,
 }
@@ -32,16 +34,17 @@ pub struct Errand {
 impl Errand {
     /// The arguments that send it, the verb included.
     pub fn arguments(&self) -> Vec<String> {
-        let (sender, port) = (self.sender.to_string(), self.port.to_string());
-        vec![VERB.to_owned(), self.outside.clone(), sender, port]
+        let numbers = [self.sender.to_string(), self.bystander.to_string(), self.port.to_string()];
+        [VERB.to_owned(), self.outside.clone()].into_iter().chain(numbers).collect()
     }
 
     /// The errand in the arguments after the verb.
     fn read(mut arguments: impl Iterator<Item = String>) -> Option<Self> {
         let outside = arguments.next()?;
         let sender = arguments.next()?.parse().ok()?;
+        let bystander = arguments.next()?.parse().ok()?;
         let port = arguments.next()?.parse().ok()?;
-        Some(Self { outside, sender, port })
+        Some(Self { outside, sender, bystander, port })
     }
 }
 
@@ -59,7 +62,7 @@ pub struct Effects {
     pub reached_network: bool,
     /// It opened a local socket.
     pub opened_local: bool,
-    /// It could have sent its sender a signal.
+    /// It could have sent its sender, or the bystander, a signal.
     pub signalled: bool,
     /// It read its sender's environment.
     pub read_environment: bool,
@@ -69,8 +72,16 @@ pub struct Effects {
     pub has_capabilities: bool,
 }
 
+/// The argument that makes a canary a bystander: it does nothing until its input ends.
+pub const PERCH: &str = "perch";
+
 /// Runs as the canary.
 pub fn main() -> ExitCode {
+    if std::env::args_os().nth(2).is_some_and(|word| word == PERCH) {
+        // Whatever comes, and an error too, is as good as the end.
+        let _ = io::copy(&mut io::stdin(), &mut io::sink());
+        return ExitCode::SUCCESS;
+    }
     let arguments = std::env::args_os().skip(2).filter_map(|word| word.into_string().ok());
     let Some(errand) = Errand::read(arguments) else {
         // Whoever typed this by hand reads it.
@@ -85,14 +96,13 @@ pub fn main() -> ExitCode {
 }
 
 fn attempt(errand: &Errand) -> Effects {
-    let sender = Pid::from_raw(errand.sender);
     Effects {
         read_outside: can_read(Path::new(&errand.outside)) || fs::read_dir("/").is_ok(),
         changed_outside: OpenOptions::new().append(true).open(&errand.outside).is_ok(),
         opened_inet: socket(AddressFamily::INET, SocketType::DGRAM, None).is_ok(),
         reached_network: reaches(errand.port),
         opened_local: socket(AddressFamily::UNIX, SocketType::STREAM, None).is_ok(),
-        signalled: sender.is_some_and(|sender| test_kill_process(sender).is_ok()),
+        signalled: can_signal(errand.sender) || can_signal(errand.bystander),
         read_environment: can_read(Path::new(&format!("/proc/{}/environ", errand.sender))),
         bound_loopback: TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).is_ok(),
         has_capabilities: has_capabilities(),
@@ -102,6 +112,10 @@ fn attempt(errand: &Errand) -> Effects {
 /// True if there is a byte to be had.
 fn can_read(path: &Path) -> bool {
     fs::File::open(path).and_then(|mut file| file.read(&mut [0])).is_ok_and(|count| count > 0)
+}
+
+fn can_signal(process: i32) -> bool {
+    Pid::from_raw(process).is_some_and(|process| test_kill_process(process).is_ok())
 }
 
 fn reaches(port: u16) -> bool {
@@ -126,12 +140,12 @@ mod tests {
 
     #[test]
     fn an_errand_is_read_as_it_was_sent() {
-        let errand = Errand { outside: "/tmp/a b".to_owned(), sender: 7, port: 80 };
+        let errand = Errand { outside: "/tmp/a b".to_owned(), sender: 7, bystander: 8, port: 80 };
         let mut sent = errand.arguments().into_iter();
         assert_eq!(sent.next().unwrap(), VERB);
         assert_eq!(Errand::read(sent), Some(errand));
         assert_eq!(Errand::read(["x", "7"].into_iter().map(str::to_owned)), None);
-        assert_eq!(Errand::read(["x", "y", "1"].into_iter().map(str::to_owned)), None);
+        assert_eq!(Errand::read(["x", "y", "1", "2"].into_iter().map(str::to_owned)), None);
     }
 
     #[test]
@@ -142,6 +156,7 @@ mod tests {
         let errand = Errand {
             outside: file.path().display().to_string(),
             sender: i32::try_from(std::process::id()).unwrap(),
+            bystander: 0,
             port: server.local_addr().unwrap().port(),
         };
         let effects = attempt(&errand);

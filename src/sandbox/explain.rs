@@ -31,7 +31,10 @@ const TABLE: &[(Clue, &[&str])] = &[
             "af_unix",
             "unix socket",
             "unix domain socket",
-            ".sock",
+            ".sock:",
+            ".sock'",
+            ".sock\"",
+            ".sock ",
             "multiprocessing/managers",
             "multiprocessing/forkserver",
             "x11",
@@ -89,7 +92,7 @@ pub fn explain(output: &str, exit_code: i32, fence: &Fence, network: bool) -> Op
 fn clue(output: &str) -> Option<Clue> {
     let has = |words: &&str| output.contains(*words);
     let (network, rest) = TABLE.split_first()?;
-    if network.1.iter().any(|words| has(words)) {
+    if network.1.iter().any(has) {
         return Some(network.0);
     }
     let refused =

@@ -3,8 +3,40 @@
 //! nothing of tools, models or people.
 //!
 //! The command runs below a helper, this same program started as `offshoot __fence`, which stands
-//! outside of the fence: it restricts one short-lived thread of its own, lets that thread start the
-//! command, and ends everything below it when it is told to or when this program goes away.
+//! outside of the fence: it gets itself into namespaces where the system gives them, restricts one
+//! short-lived thread of its own, lets that thread start the command, and ends everything below it
+//! when it is told to or when this program goes away. A [`Policy`](policy::Policy) says what a command
+//! may do, [`confine`] holds a thread to it, and [`Sandbox::fence`] finds out by trying what that is
+//! worth here.
+//!
+//! # What holds
+//!
+//! | level | what a command cannot do |
+//! |---|---|
+//! | `fenced`, with a loopback | read, list, change, create, remove, rename or run anything outside of its grounds and the system's own places; reach any network, local or abstract socket; signal, trace, limit or look into any process but its own; gain privileges or keep root's; enter namespaces, mount, load, or use the parts of the kernel that ordinary tools do without. 127.0.0.1, `/dev/shm` and pseudo-terminals are its own, and work |
+//! | `fenced` | the same; servers on 127.0.0.1, `/dev/shm` and pseudo-terminals are closed to it |
+//! | `partial` | what is not named as missing. "Files not fenced": it reads and changes whatever this user can. "Signals not fenced": it may end the user's other programs; plain signals to offshoot and its helper are still refused. "Network not fenced", "local sockets not fenced": it talks to whoever listens |
+//! | `unfenced` | read offshoot's own environment and memory, which is all that is protected: everything else that this user can do, an allowed command can do. Keys that the shell holds from which offshoot was started can be read there |
+//!
+//! At every level secrets are left out of a command's environment, its home is an empty one, and what
+//! it starts is ended with it, unless an unfenced command attacks its own helper.
+//!
+//! # What does not hold, at any level
+//!
+//! - Contents and names outside are protected; that a given path exists, and what is known about it
+//!   (size, times, owner, mode, extended attributes, where a link leads), is not. Nor is it held back
+//!   from changing the mode, times or attributes of the user's own files outside, and from being told,
+//!   with names, of changes in a folder outside that it watches.
+//! - It sees the command lines of other processes, how many descriptors they have open if it is root,
+//!   and may change the priority and processors of the user's own ones.
+//! - A file in a ground that has a second name outside is one file: what is written to it is written
+//!   there too.
+//! - What may be read can be sent, if the network is allowed.
+//! - As root it has none of root's powers, so it cannot change other users' files in its grounds.
+//! - What a finished command left running is ended up to 200 ms later. A process that the system itself
+//!   holds, and a chain that starts new sessions without end, may outlive that.
+//! - That the end of a command is the end of all it started is promised on Linux alone. Elsewhere
+//!   commands are `unfenced`, and one that starts a session of its own gets away.
 
 pub mod canary;
 pub mod confine;
@@ -40,6 +72,19 @@ use private::PrivatePlace;
 
 pub use harden::harden;
 pub use job::{Ended, Ground, Job, Outcome, SandboxError};
+
+/// This program, to be started as the helper: where it can be, the image that runs and not whatever
+/// lies at its path by now.
+#[cfg(target_os = "linux")]
+pub fn own_program() -> PathBuf {
+    "/proc/self/exe".into()
+}
+
+/// This program, to be started as the helper.
+#[cfg(not(target_os = "linux"))]
+pub fn own_program() -> PathBuf {
+    std::env::current_exe().unwrap_or_else(|_| "offshoot".into())
+}
 
 /// What is the same for all commands of a session.
 #[derive(Debug, Clone)]

@@ -55,9 +55,9 @@ impl Policy {
     /// where links in the settings lead to; a job's own grounds are taken as they are. Blocks.
     pub fn for_job(job: &Job, settings: &SandboxSettings, private: &[PathBuf]) -> Self {
         let mut writable = job.ground.writable.clone();
-        writable.extend(private.iter().chain(&settings.writable).filter_map(resolved));
+        writable.extend(private.iter().chain(&settings.writable).filter_map(|it| resolved(it)));
         let mut readable = job.ground.readable.clone();
-        readable.extend(settings.readable.iter().filter_map(resolved));
+        readable.extend(settings.readable.iter().filter_map(|it| resolved(it)));
         Self {
             writable,
             readable,
@@ -80,7 +80,7 @@ impl Default for Policy {
 }
 
 /// Where a place that a person named really is; none if it does not exist.
-fn resolved(place: &PathBuf) -> Option<PathBuf> {
+fn resolved(place: &Path) -> Option<PathBuf> {
     place.canonicalize().ok()
 }
 

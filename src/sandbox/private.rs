@@ -2,11 +2,12 @@
 //! they leave there is found by their next one and by nobody else, and what people keep in their own
 //! home is not there at all.
 
-use std::fs;
+use std::fs::{self, File};
 use std::io;
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
 
 use tempfile::TempDir;
 
@@ -40,7 +41,14 @@ impl PrivatePlace {
 #[derive(Debug)]
 pub(super) struct Private {
     root: TempDir,
+    /// Locked as long as they are used, so that a later program knows what a killed one left.
+    _in_use: File,
 }
+
+/// How the folders' common folder begins.
+const PREFIX: &str = "offshoot-";
+/// The file in it that is locked while they are used.
+const IN_USE: &str = "in-use";
 
 impl Private {
     /// Makes the folders, for this user alone, in the system's folder for temporary files. The home
@@ -49,14 +57,16 @@ impl Private {
         // Links on the way there are resolved once: the fence follows none.
         let place = std::env::temp_dir().canonicalize()?;
         let own = fs::Permissions::from_mode(0o700);
-        let root =
-            tempfile::Builder::new().prefix("offshoot-").permissions(own).tempdir_in(place)?;
-        let private = Self { root };
+        let root = tempfile::Builder::new().prefix(PREFIX).permissions(own).tempdir_in(&place)?;
+        let private = Self { _in_use: occupy(root.path())?, root };
         fs::create_dir(private.home())?;
         fs::create_dir(private.temporary())?;
         if let Some(user) = user {
             fs::write(private.home().join(".gitconfig"), git_identity::of(user))?;
         }
+        // It may be much, and no command has to wait for it; what is not done by the time this
+        // program ends is left to the next one.
+        let _ = thread::Builder::new().name("tidy".to_owned()).spawn(move || tidy(&place));
         Ok(private)
     }
 
@@ -83,6 +93,41 @@ impl Drop for Private {
             open_up(self.root.path());
         }
     }
+}
+
+/// Marks a folder as used for as long as the file is open.
+fn occupy(root: &Path) -> io::Result<File> {
+    // Locked before it has its name: nobody may find it unlocked.
+    let unnamed = root.join("new");
+    let file = File::create_new(&unnamed)?;
+    file.lock()?;
+    fs::rename(unnamed, root.join(IN_USE))?;
+    Ok(file)
+}
+
+/// Removes what programs that were killed have left in this place.
+fn tidy(place: &Path) {
+    for entry in fs::read_dir(place).into_iter().flatten().flatten() {
+        let root = entry.path();
+        if entry.file_name().to_string_lossy().starts_with(PREFIX) && is_left(&root) {
+            // The mark goes last, so that what is not removed this time is found again.
+            for folder in [root.join("home"), root.join("tmp"), root] {
+                if fs::remove_dir_all(&folder).is_err() {
+                    open_up(&folder);
+                    let _ = fs::remove_dir_all(&folder);
+                }
+            }
+        }
+    }
+}
+
+/// True if this is a folder of this user's that no program uses any more.
+fn is_left(root: &Path) -> bool {
+    let own = rustix::process::geteuid().as_raw();
+    let is_own = |root: &Path| {
+        fs::symlink_metadata(root).is_ok_and(|data| data.is_dir() && data.uid() == own)
+    };
+    is_own(root) && File::open(root.join(IN_USE)).is_ok_and(|file| file.try_lock().is_ok())
 }
 
 /// Makes every folder below this one writable to its owner. Follows no link.
@@ -117,6 +162,25 @@ mod tests {
         fs::set_permissions(&deep, fs::Permissions::from_mode(0o500)).unwrap();
         drop(private);
         assert!(!root.exists());
+    }
+
+    #[test]
+    fn what_a_killed_program_left_is_removed_and_what_is_used_is_not() {
+        let place = TempDir::new().unwrap();
+        let make = |name: &str| {
+            let root = place.path().join(name);
+            fs::create_dir_all(root.join("home/a/b")).unwrap();
+            (occupy(&root).unwrap(), root)
+        };
+        let (used, of_another) = (make("offshoot-used"), make("another"));
+        let (left, unmarked) = (make("offshoot-left").1, place.path().join("offshoot-unmarked"));
+        fs::create_dir(&unmarked).unwrap();
+        drop(of_another.0);
+        tidy(place.path());
+        assert!(!left.exists());
+        assert!(used.1.join("home/a/b").exists());
+        assert!(of_another.1.exists());
+        assert!(unmarked.exists());
     }
 
     #[test]

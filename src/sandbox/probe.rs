@@ -5,12 +5,13 @@
 use std::io::Write;
 use std::net::{Ipv4Addr, TcpListener};
 use std::path::Path;
+use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use tokio_util::sync::CancellationToken;
 
 use crate::domain::fence::Fence;
-use crate::sandbox::canary::{Effects, Errand};
+use crate::sandbox::canary::{self, Effects, Errand};
 use crate::sandbox::judge::judge;
 use crate::sandbox::{Ground, Job, Outcome, Sandbox, SandboxError};
 
@@ -56,13 +57,14 @@ impl Sandbox {
     }
 
     fn job(&self) -> (Result<Job, String>, Bait) {
-        let bait = Bait::lay();
+        let bait = Bait::lay(&self.settings().helper);
         let errand = Errand {
             outside: bait
                 .file
                 .as_ref()
                 .map_or("/etc/shadow".to_owned(), |file| file.path().display().to_string()),
             sender: i32::try_from(std::process::id()).unwrap_or_default(),
+            bystander: bait.bystander.as_ref().map_or(0, |it| i32::try_from(it.id()).unwrap_or(0)),
             port: bait.server.as_ref().map_or(0, port),
         };
         (self.job_for(&errand), bait)
@@ -93,12 +95,31 @@ fn port(server: &TcpListener) -> u16 {
 struct Bait {
     file: Option<tempfile::NamedTempFile>,
     server: Option<TcpListener>,
+    bystander: Option<Child>,
+}
+
+impl Drop for Bait {
+    fn drop(&mut self) {
+        if let Some(bystander) = &mut self.bystander {
+            // One that is gone already is what is wanted.
+            let _ = bystander.kill();
+            let _ = bystander.wait();
+        }
+    }
 }
 
 impl Bait {
-    fn lay() -> Self {
+    fn lay(program: &Path) -> Self {
         let file = tempfile::Builder::new().prefix("offshoot-outside-").tempfile().ok();
         let file = file.and_then(|mut file| file.write_all(b"outside").ok().map(|()| file));
-        Self { file, server: TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).ok() }
+        let bystander = Command::new(program)
+            .args([canary::VERB, canary::PERCH])
+            .env_clear()
+            .stdin(Stdio::piped())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn();
+        let server = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).ok();
+        Self { file, server, bystander: bystander.ok() }
     }
 }

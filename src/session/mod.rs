@@ -408,5 +408,6 @@ impl Conversation {
         self.end_running(Ending::Cancelled(By::Shutdown)).await;
         self.tell(Fact::SessionFinished { reason: reason.to_owned() }).await;
         hub.finish().await;
+        self.host.sandbox.close().await;
     }
 }

@@ -96,10 +96,12 @@ impl Call {
     /// own command for good.
     pub fn tail(&self) -> Vec<&str> {
         let most = match self.state {
-            CallState::Requested | CallState::Asking => return Vec::new(),
             CallState::Running | CallState::Finished { .. } if self.is_own() => OWN_ROWS,
             CallState::Running if self.child.is_none() => LIVE_ROWS,
-            CallState::Running | CallState::Finished { .. } => return Vec::new(),
+            CallState::Requested
+            | CallState::Asking
+            | CallState::Running
+            | CallState::Finished { .. } => return Vec::new(),
         };
         self.last_lines(most)
     }

@@ -51,19 +51,19 @@ fn together(before: Option<Change>, now: Change) -> Option<Change> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use Change::{Added, Deleted, Modified};
 
-    fn folded(changes: &[Change]) -> Vec<Change> {
-        let mut changed = Changed::default();
-        for change in changes {
+    fn folded(steps: &[Change]) -> Vec<Change> {
+        let mut files = Changed::default();
+        for change in steps {
             let path = "a".to_owned();
-            changed.fold(&[ChangedPath { path, change: *change, sha256: None }]);
+            files.fold(&[ChangedPath { path, change: *change, sha256: None }]);
         }
-        changed.iter().map(|(_, change)| change).collect()
+        files.iter().map(|(_, change)| change).collect()
     }
 
     #[test]
     fn what_came_and_went_did_not_change() {
-        use Change::{Added, Deleted, Modified};
         assert_eq!(folded(&[Added, Modified]), [Added]);
         assert_eq!(folded(&[Added, Modified, Deleted]), []);
         assert_eq!(folded(&[Deleted, Added]), [Modified]);

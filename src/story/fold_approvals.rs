@@ -6,8 +6,9 @@ use crate::domain::ids::CallId;
 use super::Story;
 use super::approval::{Approval, Asker, Verdict};
 use super::call::CallState;
-use super::delegation::NodeId;
+use super::delegation::{Node, NodeId};
 use super::index::Place;
+use super::run::Run;
 
 impl Story {
     pub(super) fn approval_requested(&mut self, event: &Event) {
@@ -113,13 +114,13 @@ impl Story {
     fn stands(&self, place: Place) -> bool {
         let asks = match place {
             Place::Parent => !self.parent_asking.is_empty(),
-            Place::Child(id) => self.delegations.get(id).is_some_and(|node| node.asks()),
+            Place::Child(id) => self.delegations.get(id).is_some_and(Node::asks),
         };
         let mut running = self.running_children(place).peekable();
         let waits = asks || running.peek().is_some();
         let child_stands = |child: Option<NodeId>| {
             let run = child.and_then(|id| self.delegations.get(id)?.run.as_ref());
-            run.is_some_and(|run| run.is_standing())
+            run.is_some_and(Run::is_standing)
         };
         waits && running.all(child_stands)
     }

@@ -52,16 +52,12 @@ impl Story {
         name: &str,
         arguments: &Value,
     ) -> Option<&mut Call> {
-        let index = match self.own.get(id) {
-            Some(index) => *index,
-            None => {
-                let index = self.entries.len();
-                let call = Call::new(id.clone(), name.to_owned(), arguments.clone(), event.ts);
-                self.push(event.ts, Body::Call(call));
-                self.own.insert(id.clone(), index);
-                index
-            }
-        };
+        let index = self.own.get(id).copied().unwrap_or(self.entries.len());
+        if index == self.entries.len() {
+            let call = Call::new(id.clone(), name.to_owned(), arguments.clone(), event.ts);
+            self.push(event.ts, Body::Call(call));
+            self.own.insert(id.clone(), index);
+        }
         self.entry_call(index)
     }
 }

@@ -31,11 +31,11 @@ impl Toolbox {
             .with(Arc::new(ListFiles::new()))
             .with(Arc::new(ReadFile::new()))
             .with(Arc::new(Search::new()))
+            .with(Arc::new(WriteFile::new()))
+            .with(Arc::new(EditFile::new()))
             .with(Arc::new(GitDiff::new()))
             .with(Arc::new(Bash::new()))
             .with(Arc::new(RunTests::new(None)))
-            .with(Arc::new(WriteFile::new()))
-            .with(Arc::new(EditFile::new()))
     }
 
     /// With one tool more; a tool of the same name is replaced.
@@ -142,8 +142,8 @@ mod tests {
     fn permissions_name_every_tool_and_task() {
         let right = [
             ("bash", Permission::Execute),
-            ("git_diff", Permission::Read),
             ("edit_file", Permission::Write),
+            ("git_diff", Permission::Read),
             ("list_files", Permission::Read),
             ("read_file", Permission::Read),
             ("run_tests", Permission::Test),

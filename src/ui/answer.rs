@@ -37,13 +37,11 @@ pub(super) fn reopen(screen: &mut Screen, story: &Story, number: u64) {
 
 /// Opens the oldest question that waits.
 pub(super) fn reopen_oldest(screen: &mut Screen, story: &Story, now: Timestamp) {
-    match story.approvals().iter().next() {
-        Some(approval) => screen.questions.reopen(approval),
-        None => {
-            let words = screen.lang.pick("nothing waits for approval", "没有等待批准的调用");
-            screen.say(words, Tone::Plain, now);
-        }
+    if let Some(approval) = story.approvals().iter().next() {
+        return screen.questions.reopen(approval);
     }
+    let words = screen.lang.pick("nothing waits for approval", "没有等待批准的调用");
+    screen.say(words, Tone::Plain, now);
 }
 
 /// A key while a call is asked about.
@@ -201,7 +199,7 @@ fn reason_key(screen: &mut Screen, story: &Story, key: KeyEvent, now: Timestamp)
     Vec::new()
 }
 
-/// True for a letter; AltGr reaches some terminals as Ctrl+Alt.
+/// True for a letter; `AltGr` reaches some terminals as Ctrl+Alt.
 pub(super) fn is_text(key: KeyEvent) -> bool {
     let held = key.modifiers - KeyModifiers::SHIFT;
     held.is_empty() || held == KeyModifiers::CONTROL | KeyModifiers::ALT

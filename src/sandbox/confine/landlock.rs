@@ -158,7 +158,8 @@ mod tests {
         symlink(folder.join("real"), folder.join("link")).unwrap();
         let flags = OFlags::PATH | OFlags::CLOEXEC | OFlags::NOFOLLOW;
         let by_hand = |place: &Path| part_by_part(place, flags);
-        let ways: [&dyn Fn(&Path) -> Result<OwnedFd, Errno>; 2] = [&without_links, &by_hand];
+        type Way<'a> = &'a dyn Fn(&Path) -> Result<OwnedFd, Errno>;
+        let ways: [Way; 2] = [&without_links, &by_hand];
         for open in ways {
             assert!(open(&folder.join("real/deep")).is_ok());
             assert_eq!(open(&folder.join("link")).unwrap_err(), Errno::LOOP);

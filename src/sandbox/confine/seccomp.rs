@@ -19,6 +19,7 @@ use crate::sandbox::policy::Policy;
 
 /// What is to be refused, told by what the rest of the fence does not hold.
 #[derive(Debug, Clone)]
+#[expect(clippy::struct_excessive_bools, reason = "each is decided by itself")]
 pub(super) struct Calls {
     /// Internet sockets are allowed.
     inet: bool,
@@ -71,7 +72,7 @@ impl Calls {
     /// Calls that programs have another way for, if they are told that there is no such call.
     fn absent(&self) -> Rules {
         let mut rules = Rules::default();
-        denied::ABSENT.iter().for_each(|call| rules.always(*call));
+        rules.all(denied::ABSENT);
         if self.others.is_some() {
             // A folder in /proc is as good as a handle that `pidfd_open` gives.
             rules.always(libc::SYS_pidfd_send_signal);
@@ -81,12 +82,12 @@ impl Calls {
 
     fn refused(&self) -> Result<Rules, String> {
         let mut rules = Rules::default();
-        denied::ALWAYS.iter().for_each(|call| rules.always(*call));
+        rules.all(denied::ALWAYS);
         if !self.landlock {
-            denied::WITHOUT_LANDLOCK.iter().for_each(|call| rules.always(*call));
+            rules.all(denied::WITHOUT_LANDLOCK);
         }
         if !self.own_communication {
-            denied::WITHOUT_NAMESPACES.iter().for_each(|call| rules.always(*call));
+            rules.all(denied::WITHOUT_NAMESPACES);
         }
         self.add(&mut rules).map_err(|error| error.to_string())?;
         Ok(rules)
@@ -199,6 +200,12 @@ impl Rules {
         }
     }
 
+    fn all(&mut self, calls: &[i64]) {
+        for call in calls {
+            self.always(*call);
+        }
+    }
+
     /// This call where all of the conditions hold. Nothing is added to a call that is always meant.
     fn when(&mut self, call: i64, all: &[Condition]) -> Result<(), seccompiler::BackendError> {
         let conditions: Vec<SeccompCondition> = all
@@ -244,4 +251,57 @@ fn numbers(call: i64) -> Vec<i64> {
 /// A number as the filter compares it: its 32 bits.
 fn number(value: i32) -> u64 {
     u64::from(value.cast_unsigned())
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "tests")]
+mod tests {
+    use super::*;
+
+    /// The kernel takes no longer program.
+    const LONGEST: usize = 4_096;
+
+    #[test]
+    fn every_filter_that_can_be_needed_can_be_built() {
+        let others = Others { ids: (1..=64).collect(), groups: [1, 2].into() };
+        for choice in 0..32_u8 {
+            let is = |bit: u8| choice & (1 << bit) != 0;
+            let calls = Calls {
+                inet: is(0),
+                local_sockets: is(1),
+                own_communication: is(2),
+                landlock: is(3),
+                others: is(4).then(|| others.clone()),
+            };
+            let programs = calls.programs().unwrap();
+            assert_eq!(programs.len(), 2);
+            for program in programs {
+                assert!(!program.is_empty() && program.len() < LONGEST, "{}", program.len());
+            }
+        }
+    }
+
+    #[test]
+    fn tracing_is_left_to_landlock_and_closed_without_it() {
+        let calls = |landlock| Calls {
+            inet: false,
+            local_sockets: false,
+            own_communication: true,
+            landlock,
+            others: None,
+        };
+        let refused = |landlock| calls(landlock).refused().unwrap().0;
+        assert!(!refused(true).contains_key(&libc::SYS_ptrace));
+        assert!(refused(false).contains_key(&libc::SYS_ptrace));
+        assert!(!refused(true).contains_key(&libc::SYS_kill), "Landlock holds signals");
+    }
+
+    #[test]
+    fn a_call_that_is_always_meant_stays_so() {
+        let mut rules = Rules::default();
+        rules.always(libc::SYS_socket);
+        rules.when(libc::SYS_socket, &[(0, Is::Eq, 1)]).unwrap();
+        assert!(rules.0.values().all(Vec::is_empty));
+        assert_eq!(rules.0.len(), numbers(libc::SYS_socket).len());
+    }
 }

@@ -176,7 +176,9 @@ impl<'a> Question<'a> {
         }
         // Where there is little room the reason that is typed needs it more.
         if self.reason.is_none() || self.height > FEW + 1 {
-            rows.extend(head(self.approval, self.width, self.lang));
+            // As much is left for what would happen.
+            let most = self.height.saturating_sub(rows.len()) / 2;
+            rows.extend(head(self.approval, self.width, most, self.lang));
         }
         rows
     }

@@ -6,7 +6,7 @@ use crate::story::{Approval, Asker, Story};
 use super::super::lang::Lang;
 use super::super::paint::{Row, Tone};
 use super::super::wrap::{self, Layout};
-use super::words;
+use super::{permissions, words};
 
 /// Rows that say what it is at most.
 const MOST_HEAD: usize = 3;
@@ -35,27 +35,39 @@ pub fn title(approval: &Approval, story: &Story, lang: Lang) -> String {
     }
 }
 
-/// What it is: for a command where it starts and how it is fenced, else the change in a line. Where
-/// that is too narrow it takes a few rows.
-pub fn head(approval: &Approval, width: usize, lang: Lang) -> Vec<Row> {
-    let name = sanitize::reveal(&approval.name).into_owned();
-    let folder = approval.folder.as_deref().filter(|folder| !folder.is_empty()).unwrap_or(".");
-    let place = format!(" · {} {}", lang.pick("in", "于"), sanitize::reveal(folder));
+/// What it is: for a command how it is fenced and where it starts, else the change in a line. Where
+/// that is too narrow it takes a few rows, `most` of them; where even these are too few, it is said
+/// in short.
+pub fn head(approval: &Approval, width: usize, most: usize, lang: Lang) -> Vec<Row> {
     let fence = approval.fence.as_deref().filter(|_| approval.command.is_some());
-    let before_fence = fence.map_or("", |_| " · ");
-    let (name, place) = match approval.command {
-        Some(_) => (name, place),
-        None => (sanitize::reveal(&approval.summary).into_owned(), String::new()),
-    };
-    let whole = format!("{name}{place}{before_fence}{}", fence.unwrap_or_default());
-    let layout = Layout::of(&whole.replace('\n', "↵"), width);
-    if layout.height() > 1 {
-        let rows = 0..layout.height().min(MOST_HEAD);
-        return rows.map(|row| Row::of(layout.row(row), Tone::Strong)).collect();
+    let whole = [what(approval), words_of(fence), place(approval, lang)].concat();
+    let layout = Layout::of(&sanitize::line(&whole), width);
+    if layout.height() > 1 && layout.height() <= most.min(MOST_HEAD) {
+        return (0..layout.height()).map(|row| Row::of(layout.row(row), Tone::Strong)).collect();
     }
+    let is_long = layout.height() > 1;
+    let shown = fence.map(|fence| if is_long { permissions::split(fence).0 } else { fence });
     let tone = if fence == Some("fenced") { Tone::Good } else { Tone::Warning };
-    let row = Row::of(name, Tone::Strong).and(place, Tone::Plain);
-    vec![row.and(before_fence, Tone::Plain).and(fence.unwrap_or_default(), tone)]
+    let row = Row::of(what(approval), Tone::Strong).and(words_of(shown), tone);
+    vec![row.and(place(approval, lang), Tone::Plain)]
+}
+
+fn what(approval: &Approval) -> String {
+    let words = if approval.command.is_some() { &approval.name } else { &approval.summary };
+    sanitize::reveal(words).into_owned()
+}
+
+fn words_of(fence: Option<&str>) -> String {
+    fence.map_or_else(String::new, |fence| format!(" · {fence}"))
+}
+
+/// Where a command starts.
+fn place(approval: &Approval, lang: Lang) -> String {
+    if approval.command.is_none() {
+        return String::new();
+    }
+    let folder = approval.folder.as_deref().filter(|folder| !folder.is_empty()).unwrap_or(".");
+    format!(" · {} {}", lang.pick("in", "于"), sanitize::reveal(folder))
 }
 
 /// What each key answers, and what it covers.
@@ -63,25 +75,21 @@ pub fn answers(approval: &Approval, story: &Story, lang: Lang) -> Vec<Row> {
     let row =
         |key: &str, words: String| Row::of(format!("{key}  "), Tone::Child).and(words, Tone::Plain);
     let mut rows = vec![row("y", lang.pick("this once, as shown", "允许一次，按所示").to_owned())];
-    match &approval.prefix {
-        Some(prefix) => {
-            let what = covers(approval, prefix, lang);
-            let (child, session) = reach(approval, story, lang);
-            let line = |whom: &str| match lang {
-                Lang::En => format!("{what} {whom}"),
-                Lang::Zh => format!("{whom}：{what}"),
-            };
-            rows.push(row("c", line(&child)));
-            rows.push(row("s", line(&session)));
-        }
-        None => {
-            let words = lang
-                .pick("only this call can be allowed, nothing wider", "只能允许此次调用，不能更宽");
-            rows.push(Row::of(format!("   {words}"), Tone::Quiet));
-        }
+    if let Some(prefix) = &approval.prefix {
+        let what = covers(approval, prefix, lang);
+        let (child, session) = reach(approval, story, lang);
+        let line = |whom: &str| match lang {
+            Lang::En => format!("{what} {whom}"),
+            Lang::Zh => format!("{whom}：{what}"),
+        };
+        rows.push(row("c", line(&child)));
+        rows.push(row("s", line(&session)));
+    } else {
+        let words = lang.pick("only this call can be allowed", "只能允许此次调用");
+        rows.push(Row::of(format!("   {words}"), Tone::Quiet));
     }
     let no = lang.pick("no", "拒绝");
-    let because = lang.pick("no, with a reason for the model", "拒绝，并告诉模型理由");
+    let because = lang.pick("no, with a reason", "拒绝，并说明理由");
     let later = lang.pick("later", "稍后");
     rows.push(
         row("n", no.to_owned())
