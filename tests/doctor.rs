@@ -242,3 +242,19 @@ fn an_ollama_that_was_asked_for_and_has_no_model_says_what_to_install() {
     assert_eq!(ended.code, Some(1), "{}", ended.err);
     assert!(ended.err.contains("ollama pull"), "{}", ended.err);
 }
+
+#[test]
+fn a_project_that_is_not_trusted_is_told_by_doctor_and_by_a_run() {
+    let ground = Ground::project();
+    ground.file(".offshoot/config.toml", "lang = \"zh\"\n[permissions]\ndeny = [\"bash(rm)\"]\n");
+    let ended = doctor(&ground, &[], &["--permission-mode", "auto-edit"]);
+    assert_eq!(ended.code, Some(0), "{}", ended.out);
+    let page = section(&ended, "settings").join("\n");
+    assert!(page.contains("own files (.offshoot/config.toml) are not trusted yet"), "{page}");
+    assert!(page.contains("lang is ignored"), "{page}");
+    assert!(page.contains("permission_mode        auto-edit"), "{page}");
+    assert!(page.contains("permissions.deny       bash(rm)"), "what narrows holds: {page}");
+    let run = ground.run(&["run", "--provider", "offline", "hello"]);
+    assert_eq!(run.code, Some(0), "{}", run.err);
+    assert!(run.err.contains("are not trusted yet"), "{}", run.err);
+}

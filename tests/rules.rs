@@ -102,7 +102,7 @@ async fn events_and_traces_tell_the_hash_of_rules_and_not_their_text() {
 async fn rules_that_are_chosen_as_context_are_not_said_twice() {
     let played = delegating(&json!({ "context_keys": ["rules"] })).play("go").await;
     let request = played.child_requests()[0];
-    let all = format!("{}{}", request.system, format!("{:?}", request.messages));
+    let all = format!("{}{:?}", request.system, request.messages);
     assert_eq!(all.matches("Rule of root").count(), 1);
     // Other rules than those that it was given are.
     let narrower = json!({ "context_keys": ["rules"], "allowed_paths": ["src"] });

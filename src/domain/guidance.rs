@@ -1,6 +1,8 @@
 //! What a project tells agents: the texts of its rules files, and which of them apply to a path.
 //! They are guidance for a model; nothing here widens or narrows what a run may do.
 
+use std::fmt::Write as _;
+
 use super::context_store::{Snippet, SnippetCard, SnippetKind};
 use super::hash::Sha;
 use super::scope::PathScope;
@@ -45,7 +47,7 @@ impl Guidance {
         let mut text = String::new();
         for file in &files {
             let room = if file.text.is_ok() { parts.next().unwrap_or_default() } else { 0 };
-            write(&mut text, file, room);
+            append(&mut text, file, room);
         }
         let text = text.trim_end().to_owned();
         let sources: Vec<&str> = files.iter().map(|file| file.path.as_str()).collect();
@@ -85,7 +87,8 @@ fn parts(texts: &[&str]) -> Vec<usize> {
     parts
 }
 
-fn write(all: &mut String, file: &GuidanceFile, room: usize) {
+/// Writing to a string cannot fail.
+fn append(all: &mut String, file: &GuidanceFile, room: usize) {
     let (path, bytes) = (&file.path, file.bytes);
     match &file.text {
         Ok(text) => {
@@ -95,9 +98,11 @@ fn write(all: &mut String, file: &GuidanceFile, room: usize) {
             } else {
                 String::new()
             };
-            all.push_str(&format!("## {path}{cut}\n{}\n\n", kept.trim_end()));
+            let _ = write!(all, "## {path}{cut}\n{}\n\n", kept.trim_end());
         }
-        Err(why) => all.push_str(&format!("## {path}\n(not read: {why})\n\n")),
+        Err(why) => {
+            let _ = write!(all, "## {path}\n(not read: {why})\n\n");
+        }
     }
 }
 

@@ -370,7 +370,7 @@ impl Conversation {
         id: RunId,
         words: &str,
         scope: CancelScope,
-        rules: Option<Snippet>,
+        project_rules: Option<Snippet>,
     ) -> RunShared {
         let host = Arc::clone(&self.host);
         let mut roles = RoleTable::built_in(self.limits.preset);
@@ -386,7 +386,7 @@ impl Conversation {
             permissions: permissions.into_iter().collect(),
             paths: self.paths.clone(),
             tools: tools.clone(),
-            rules,
+            rules: project_rules,
             budget,
             output_per_request: OUTPUT_PER_REQUEST,
             provider: identity.provider.clone(),

@@ -33,11 +33,11 @@ impl Workspace {
         }
         folders.sort_by_key(|folder| folder.components().len());
         folders.truncate(MOST_FOLDERS);
-        let files = folders.into_iter().filter_map(|folder| self.rules_of(&roots, folder));
+        let files = folders.into_iter().filter_map(|folder| self.rules_of(&roots, &folder));
         Guidance { files: files.collect() }
     }
 
-    fn rules_of(&self, roots: &[PathScope], folder: PathScope) -> Option<GuidanceFile> {
+    fn rules_of(&self, roots: &[PathScope], folder: &PathScope) -> Option<GuidanceFile> {
         NAMES.iter().find_map(|name| {
             let path = join(&folder.to_string(), name);
             let (text, bytes) = match self.open_within(roots, &path) {
@@ -140,7 +140,7 @@ mod tests {
         put(above.path(), "added/AGENTS.md", "added");
         put(above.path(), "added/deep/AGENTS.md", "deep");
         let added = above.path().join("added").canonicalize().unwrap();
-        let workspace = Workspace::open_with(folder.path(), &[added.clone()]).unwrap();
+        let workspace = Workspace::open_with(folder.path(), std::slice::from_ref(&added)).unwrap();
         let deep = added.join("deep");
         let texts: Vec<_> = found(&workspace, &[deep.to_str().unwrap()])
             .into_iter()

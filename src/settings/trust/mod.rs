@@ -8,6 +8,7 @@ mod store;
 #[cfg(test)]
 mod tests;
 
+use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use similar::TextDiff;
@@ -218,7 +219,8 @@ fn diff(old: Option<&str>, new: &str) -> String {
     if text.len() > MOST_DIFF {
         let more = text.len() - MOST_DIFF;
         text.truncate(text.floor_char_boundary(MOST_DIFF));
-        text.push_str(&format!("\n(cut: about {more} bytes more)\n"));
+        // Writing to a string cannot fail.
+        let _ = write!(text, "\n(cut: about {more} bytes more)\n");
     }
     text
 }

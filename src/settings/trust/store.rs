@@ -96,12 +96,11 @@ impl Store {
             path: path.to_owned(),
             why: error.to_string(),
         };
-        let mut store = match Self::load(path) {
-            Ok(store) => store,
-            Err(_) => {
-                fs::rename(path, path.with_extension("json.broken")).map_err(failed)?;
-                Self::default()
-            }
+        let mut store = if let Ok(store) = Self::load(path) {
+            store
+        } else {
+            fs::rename(path, path.with_extension("json.broken")).map_err(failed)?;
+            Self::default()
         };
         store.v = VERSION;
         store.folders.retain(|other| other.folder != answered.folder);
