@@ -68,6 +68,14 @@ impl Tool for Hands {
                     ["put", path, text] => put(&root.join(path), text),
                     ["rm", path] => fs::remove_file(root.join(path)).unwrap(),
                     ["mv", from, to] => fs::rename(root.join(from), root.join(to)).unwrap(),
+                    ["executable", path] => {
+                        use std::os::unix::fs::PermissionsExt as _;
+                        let mode = fs::Permissions::from_mode(0o755);
+                        fs::set_permissions(root.join(path), mode).unwrap();
+                    }
+                    ["link", path, target] => {
+                        std::os::unix::fs::symlink(target, root.join(path)).unwrap();
+                    }
                     ["touch", path] => put(&root.join(path), &read(&root.join(path))),
                     ["wrote", path] => output.effects.wrote.push((*path).to_owned()),
                     ["tests", word] => output.effects.tests_passed = Some(*word == "pass"),
@@ -507,6 +515,34 @@ new file mode 100644
 +++ b/d.txt
 @@ -0,0 +1 @@
 +four
+\\ No newline at end of file
+";
+    assert_eq!(text, right);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_diff_shows_modes_and_links() {
+    let command = "executable a.txt\nlink way src\nrm b.txt\nlink b.txt a.txt";
+    let text = diff(stage(&parent(&[json!([bash("k1", command)])])), None).await;
+    let right = "\
+diff a/a.txt b/a.txt
+old file mode 100644
+new file mode 100755
+diff a/b.txt b/b.txt
+old file mode 100644
+new symbolic link mode 120000
+--- a/b.txt
++++ b/b.txt
+@@ -1 +1 @@
+-two
++a.txt
+\\ No newline at end of file
+diff a/way b/way
+new symbolic link mode 120000
+--- /dev/null
++++ b/way
+@@ -0,0 +1 @@
++src
 \\ No newline at end of file
 ";
     assert_eq!(text, right);

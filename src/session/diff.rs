@@ -84,7 +84,9 @@ fn of_task(host: &Host, task: TaskId) -> Option<ChangeList> {
     let mut sum = ChangeList::default();
     for attempt in 1..=ATTEMPTS {
         let list = host.changes.of(&RunId::child(task, attempt));
-        list.differences().for_each(|difference| sum.fold(&difference));
+        for difference in list.differences() {
+            sum.fold(&difference);
+        }
     }
     Some(sum)
 }
