@@ -14,6 +14,9 @@ const HEAD_CHARS: usize = 20_000;
 /// Characters of the end.
 const TAIL_CHARS: usize = 25_000;
 
+/// Bytes of text that random bytes easily happen to make.
+const SCRAP_BYTES: usize = 32;
+
 /// Takes output while it comes.
 #[derive(Debug, Default)]
 pub struct Collector {
@@ -80,22 +83,37 @@ fn lines(bytes: &[u8], carriage: Carriage) -> Vec<Line> {
     join_binary(lines)
 }
 
-/// A line with odd bytes beside a binary one is a piece of the same flood.
+/// What stands beside binary lines is a piece of the same flood if it has odd bytes too, or is a
+/// scrap between two of them that happens to read as text.
 fn absorb_odd(lines: &mut [Line]) {
     let mut beside = false;
     for line in lines.iter_mut() {
-        beside = line.kind == Kind::Binary || beside && line.kind == Kind::Odd;
-        if beside {
-            line.kind = Kind::Binary;
-        }
+        beside = spread(line, beside);
     }
     beside = false;
     for line in lines.iter_mut().rev() {
-        beside = line.kind == Kind::Binary || beside && line.kind == Kind::Odd;
-        if beside {
-            line.kind = Kind::Binary;
+        beside = spread(line, beside);
+    }
+    let floods: Vec<usize> = (0..lines.len()).filter(|at| is_flood(lines, *at)).collect();
+    for pair in floods.windows(2) {
+        let [from, to] = pair else { continue };
+        let between = lines.get_mut(from + 1..*to).unwrap_or_default();
+        if between.iter().map(|line| line.bytes).sum::<usize>() <= SCRAP_BYTES {
+            between.iter_mut().for_each(|line| line.kind = Kind::Binary);
         }
     }
+}
+
+/// Makes an odd line binary that stands beside a binary one; true if the next one does too.
+fn spread(line: &mut Line, beside: bool) -> bool {
+    if beside && line.kind == Kind::Odd {
+        line.kind = Kind::Binary;
+    }
+    line.kind == Kind::Binary
+}
+
+fn is_flood(lines: &[Line], at: usize) -> bool {
+    lines.get(at).is_some_and(|line| line.kind == Kind::Binary)
 }
 
 /// Binary lines that follow each other become one that says how much it was.
@@ -266,6 +284,8 @@ mod tests {
         assert!(mixed.text.ends_with("not shown)\nafter"), "{}", mixed.text);
         assert!(mixed.text.chars().count() < 400, "{}", mixed.text);
         assert!(mixed.truncated);
+        let scrap = [b"\x00\x01\x02\x03\x04\n".as_slice(), b"S%\n", b"\x00\x01\x02\x03\n"].concat();
+        assert_eq!(collect(&scrap).text, "(binary output, 14 bytes, not shown)");
     }
 
     #[test]
