@@ -200,6 +200,7 @@ impl Conversation {
                 tasks: AtomicU32::new(0),
             }),
         };
+        let fence = conversation.host.fence().await;
         conversation
             .tell(Fact::SessionStarted {
                 session: config.id,
@@ -208,7 +209,7 @@ impl Conversation {
                 provider: identity.provider,
                 model: identity.model,
                 permission_mode: config.mode.name().to_owned(),
-                fence: "unfenced".to_owned(),
+                fence: fence.to_string(),
                 budget: limits.parent,
             })
             .await;

@@ -13,6 +13,7 @@ use tokio_util::sync::CancellationToken;
 use super::entry::Kind;
 use super::ignore::Rules;
 use super::path::join;
+use super::write::is_temporary;
 
 /// Entries of one folder that are looked at.
 pub const MAX_ENTRIES: usize = 100_000;
@@ -55,7 +56,8 @@ pub struct Filter<'a> {
     pub dotted: bool,
 }
 
-/// Reads the folder that is open as `dir` and lies at `path`. `.git` is always left out.
+/// Reads the folder that is open as `dir` and lies at `path`. `.git` is always left out, and so is what
+/// is half-way written by this program.
 pub fn read(
     dir: &Dir,
     path: &str,
@@ -84,7 +86,7 @@ pub fn read(
 
 impl Contents {
     fn place(&mut self, entry: Entry, folder: &str, filter: Filter<'_>) {
-        if entry.name == ".git" {
+        if entry.name == ".git" || is_temporary(entry.name.as_encoded_bytes()) {
             return;
         }
         let is_folder = entry.kind == Kind::Folder;

@@ -124,7 +124,7 @@ mod tests {
         }
         let workspace = Workspace::open(folder.path()).unwrap();
         let (root, src) = (ok("AGENTS.md", "root"), ok("src/CLAUDE.md", "src"));
-        assert_eq!(found(&workspace, &["."]), [root.clone()]);
+        assert_eq!(found(&workspace, &["."]), std::slice::from_ref(&root));
         assert_eq!(found(&workspace, &["src/a.rs"]), [root.clone(), src.clone()]);
         assert_eq!(found(&workspace, &["src/new/b.rs"]), [root.clone(), src.clone()]);
         let ui = ok("src/ui/AGENTS.md", "ui");

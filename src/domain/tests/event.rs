@@ -105,6 +105,7 @@ fn session_rows() -> Vec<(Fact, Value)> {
     ]
 }
 
+#[expect(clippy::too_many_lines, reason = "a table")]
 fn delegation_rows() -> Vec<(Fact, Value)> {
     let contract = Host::new()
         .narrow(&TaskRequest { context_keys: strings(&["rules"]), ..request() })

@@ -150,6 +150,8 @@ mod tests {
     use super::*;
     use std::os::unix::fs::symlink;
 
+    type Way<'a> = &'a dyn Fn(&Path) -> Result<OwnedFd, Errno>;
+
     #[test]
     fn a_ground_behind_a_link_is_not_opened_by_either_way() {
         let folder = tempfile::tempdir().unwrap();
@@ -158,7 +160,6 @@ mod tests {
         symlink(folder.join("real"), folder.join("link")).unwrap();
         let flags = OFlags::PATH | OFlags::CLOEXEC | OFlags::NOFOLLOW;
         let by_hand = |place: &Path| part_by_part(place, flags);
-        type Way<'a> = &'a dyn Fn(&Path) -> Result<OwnedFd, Errno>;
         let ways: [Way; 2] = [&without_links, &by_hand];
         for open in ways {
             assert!(open(&folder.join("real/deep")).is_ok());
