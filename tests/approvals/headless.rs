@@ -151,7 +151,8 @@ async fn a_rule_or_a_mode_that_denies_blocks_too_and_one_that_allows_lets_a_comm
         (Mode::Ask, ["bash(make)", ""], FenceLevel::Unfenced, Exit::Completed, 1),
         (Mode::FullAccess, ["", ""], FenceLevel::Fenced, Exit::Completed, 1),
         (Mode::FullAccess, ["", "bash(make)"], FenceLevel::Fenced, Exit::Blocked, 0),
-        (Mode::ReadOnly, ["bash(make)", ""], FenceLevel::Fenced, Exit::Blocked, 0),
+        // A tool that is not offered is refused like any other that is not there.
+        (Mode::ReadOnly, ["bash(make)", ""], FenceLevel::Fenced, Exit::Completed, 0),
     ] {
         let script = one_batch(&json!([bash("c1", "make")]), "done", &json!([]));
         let (mut stage, world) = alone(&script, ApprovePolicy::Never);
