@@ -35,7 +35,6 @@ fn everything_that_is_not_built_is_refused_by_its_name() {
         (&["export", "0198", "--format", "md"], "`offshoot export`"),
         (&["eval", "tasks.toml"], "`offshoot eval`"),
         (&["--max-depth", "2"], "`--max-depth`"),
-        (&["--pin-secret", "a=@b"], "`--pin-secret`"),
         (&["--continue"], "`--continue`"),
         (&["-v"], "`--verbose`"),
         (&["run", "-vv", "q"], "`--verbose`"),
@@ -93,7 +92,7 @@ fn help_and_version_are_no_errors() {
     for arguments in [["--help"], ["-h"]] {
         let Ok(Parsed::Say(text)) = typed(&arguments) else { panic!("{arguments:?}") };
         assert!(text.contains("--workspace"), "{text}");
-        for hidden in ["resume", "--max-depth", "--pin-secret", "replay"] {
+        for hidden in ["resume", "--max-depth", "replay"] {
             assert!(!text.contains(hidden), "{hidden} works not, and is offered: {text}");
         }
     }

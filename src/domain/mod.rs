@@ -7,7 +7,7 @@
 //! Reading order: [`ids`], [`message`], [`history`], [`usage`], [`budget`], [`ledger`],
 //! [`spending`], [`context_store`], [`role`], [`scope`], [`violation`], [`request`], [`grant`],
 //! [`approval`], [`fence`], [`shell_words`], [`rules`], [`allowance`], [`permit`], [`contract`]
-//! (made by [`narrow`], with [`fingerprint`], [`secrecy`] and [`allot`]), [`report`], [`stamp`],
+//! (made by [`narrow`], with [`fingerprint`], [`secrecy`], [`secret_value`] and [`allot`]), [`report`], [`stamp`],
 //! [`event`], [`mod@line`], [`command`], [`exit`].
 
 pub mod allot;
@@ -42,6 +42,7 @@ pub mod role;
 pub mod rules;
 pub mod scope;
 pub mod secrecy;
+pub mod secret_value;
 pub mod shell_words;
 pub mod spending;
 pub mod stamp;

@@ -9,6 +9,7 @@ mod diff;
 mod errand;
 mod held;
 mod models;
+mod pinning;
 mod rules;
 pub mod server;
 pub mod setup;
@@ -30,7 +31,7 @@ use crate::agent::clock::RunClock;
 use crate::agent::host::{Host, Inbox, RunTree, Typed};
 use crate::agent::run::{Run, RunShared, standing_tokens};
 use crate::domain::command::Command;
-use crate::domain::context_store::{ContextStore, Sensitivity, Snippet, SnippetKind};
+use crate::domain::context_store::{ContextStore, Snippet};
 use crate::domain::contract::{Contract, Root};
 use crate::domain::event::{Event, Fact, Level, Origin};
 use crate::domain::history::History;
@@ -84,6 +85,7 @@ async fn converse(
     outlet: mpsc::Sender<Arc<Event>>,
     mut inbox: mpsc::Receiver<Command>,
 ) {
+    config.secrets = pinning::secrets(&config);
     let shadow = diff::shadow(&config);
     let (hub, hub_task) = Hub::start(HubOptions {
         clock: Arc::clone(&config.clock),
@@ -226,19 +228,6 @@ impl Conversation {
         self.host.emit(&Origin::session(), fact).await;
     }
 
-    async fn pin(&self, pin: Pin) {
-        let card = self.host.store().put(
-            pin.name,
-            SnippetKind::Pin,
-            "pinned by the user",
-            pin.text.clone(),
-            Sensitivity::Normal,
-        );
-        let fact =
-            Fact::ContextAdded { card, sensitivity: Sensitivity::Normal, text: Some(pin.text) };
-        self.tell(fact).await;
-    }
-
     /// Carries out commands until the session is to end; returns why.
     async fn obey(&mut self, inbox: &mut mpsc::Receiver<Command>) -> &'static str {
         loop {
@@ -295,6 +284,9 @@ impl Conversation {
             Command::SetModel { model } => self.set_model(&model).await,
             Command::SetMode { mode } => self.set_mode(mode).await,
             Command::Decide { run, call, answer } => self.decide(&run, &call, answer).await,
+            Command::Pin { name, text, local_only } => {
+                self.pin_typed(name, text, local_only).await;
+            }
             Command::Diff { task } => self.show_diff(task).await,
             Command::Shell { command } => self.shell(command).await,
             Command::Trust { trusted } => self.answer_trust(trusted).await,
