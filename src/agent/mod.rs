@@ -23,6 +23,7 @@ pub mod dispatch;
 mod evidence;
 pub mod guidance;
 pub mod host;
+pub mod keeping;
 mod may;
 mod passing;
 pub mod record;

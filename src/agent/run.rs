@@ -145,15 +145,10 @@ impl Run {
     /// A person's words enter the history, with what came in beside them and the context keys that
     /// can be chosen now.
     pub async fn hear(&mut self, words: &str) -> Result<(), HistoryError> {
-        let (card, listing) = {
-            let mut store = self.shared.host.store();
-            (store.put_request(words), store.listing())
-        };
+        let card = self.shared.host.store().put_request(words);
         let beside = self.take_beside();
-        let pieces: Vec<&str> = std::iter::once(words)
-            .chain(beside.iter().map(String::as_str))
-            .chain([listing.as_str()])
-            .collect();
+        let pieces: Vec<&str> =
+            std::iter::once(words).chain(beside.iter().map(String::as_str)).collect();
         self.history.ask(pieces.join("\n\n"))?;
         let fact = Fact::ContextAdded {
             card,
@@ -162,7 +157,7 @@ impl Run {
         };
         self.shared.host.emit(&Origin::session(), fact).await;
         let mut message = MessageFact::user(words);
-        let more = beside.into_iter().chain([listing]).map(|text| Block::Text { text });
+        let more = beside.into_iter().map(|text| Block::Text { text });
         message.blocks.extend(more);
         self.shared.emit(Fact::Message(message)).await;
         Ok(())
@@ -182,8 +177,11 @@ impl Run {
         Ok(())
     }
 
+    /// What came in beside words, and the context keys if they have changed. A child has neither: it
+    /// can hand on only what it was given.
     fn take_beside(&self) -> Vec<String> {
-        self.inbox.as_ref().map(|inbox| inbox.take_beside()).unwrap_or_default()
+        let Some(inbox) = &self.inbox else { return Vec::new() };
+        inbox.take_beside().into_iter().chain(self.shared.host.new_listing()).collect()
     }
 
     /// A model's answer enters the history. Returns its calls with the ids they have there.

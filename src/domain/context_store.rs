@@ -181,7 +181,10 @@ impl ContextStore {
 
     /// The keys alone, as one text: the same as long as a task can choose from the same keys.
     pub fn key_list(&self) -> String {
-        self.open_to_tasks().map(|entry| entry.snippet.card.key.as_str()).collect::<Vec<_>>().join(" ")
+        self.open_to_tasks()
+            .map(|entry| entry.snippet.card.key.as_str())
+            .collect::<Vec<_>>()
+            .join(" ")
     }
 
     fn open_to_tasks(&self) -> impl Iterator<Item = &Entry> {
@@ -228,7 +231,9 @@ fn name_row(items: &mut Vec<String>, row: &[&Entry]) {
     let named = |entry: &&Entry| {
         let SnippetCard { key, bytes, .. } = &entry.snippet.card;
         match entry.sensitivity {
-            Sensitivity::LocalOnly => format!("{key} ({bytes} B, only for a model on this machine)"),
+            Sensitivity::LocalOnly => {
+                format!("{key} ({bytes} B, only for a model on this machine)")
+            }
             Sensitivity::Normal | Sensitivity::Secret => format!("{key} ({bytes} B)"),
         }
     };

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::context_store::{Entry, Sensitivity};
+use super::context_store::{Entry, Sensitivity, Snippet};
 use super::grant::Grant;
 use super::request::TaskRequest;
 use super::secret_value::{self, is_long_enough};
@@ -57,7 +57,9 @@ impl<'a> Secrecy<'a> {
             }
         }
         for snippet in context.iter().map(|entry| &entry.snippet) {
-            for why in self.found_in(&snippet.text) {
+            let Snippet { card, text, .. } = snippet;
+            let found = [text, &card.key, &card.source].map(|text| self.found_in(text));
+            for why in found.into_iter().find(|found| !found.is_empty()).unwrap_or_default() {
                 let key = self.quote(&snippet.card.key);
                 let message = format!("context {key} contains the value of {why}");
                 violations.push(Violation::new(Code::ContextForbidden, "context_keys", message));

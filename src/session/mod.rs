@@ -191,6 +191,7 @@ impl Conversation {
                 fence: config.fence,
                 test_command: config.test_command,
                 store: Mutex::new(ContextStore::default()),
+                listed: Mutex::default(),
                 redactor: Redactor::new(config.secrets.clone()),
                 secrets: config.secrets,
                 max_depth: config.max_depth,
@@ -334,6 +335,7 @@ impl Conversation {
     /// conversation goes on from where it began.
     async fn run_lost(&mut self, running: Running, error: &tokio::task::JoinError) {
         self.history = running.before;
+        self.host.forget_listing();
         self.history.close("the run was lost");
         let text = format!("internal error: the run was lost ({error}); its answer is missing");
         self.tell(Fact::notice(Level::Error, "RUN_LOST", text)).await;

@@ -29,8 +29,7 @@ impl Conversation {
     pub(super) async fn pin(&self, pin: Pin) {
         let Pin { name, source, text, sensitivity } = pin;
         let source = format!("pinned by {source}");
-        let card =
-            self.host.store().put(name, SnippetKind::Pin, source, text.clone(), sensitivity);
+        let card = self.host.store().put(name, SnippetKind::Pin, source, text.clone(), sensitivity);
         let text = (sensitivity != Sensitivity::Secret).then_some(text);
         self.tell(Fact::ContextAdded { card, sensitivity, text }).await;
     }

@@ -13,6 +13,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::Conversation;
 use crate::agent::host::{Host, Inbox};
+use crate::agent::keeping;
 use crate::domain::event::{Fact, Failure, Level, Origin};
 use crate::domain::hash::Sha;
 use crate::domain::ids::CallId;
@@ -99,7 +100,8 @@ impl Errand {
         let (progress, shown) = Progress::channel();
         let arguments = json!({ "command": self.command, "timeout_s": MAX_TIME.as_secs() });
         let working = Bash::new().run(arguments, self.context(progress));
-        let output = self.follow(working, shown).await;
+        let mut output = self.follow(working, shown).await;
+        keeping::blot(&self.host, &mut output);
         let duration_ms = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
         // It is there for the model before anybody can answer to its end.
         self.inbox.put_beside(as_data(&self.command, &output.text));

@@ -3,9 +3,9 @@
 use std::path::Path;
 
 use super::*;
-use crate::domain::context_store::Sensitivity;
 use crate::cli::{Parsed, parse};
 use crate::domain::budget::{Dimension, Limit};
+use crate::domain::context_store::Sensitivity;
 
 struct World {
     dir: tempfile::TempDir,
@@ -144,7 +144,7 @@ fn an_ollama_is_looked_for_where_its_own_variable_says_and_only_on_this_machine(
 
 #[test]
 fn what_cannot_be_used_is_said_in_one_sentence() {
-    let cases: [(&[&str], u8, &str); 34] = [
+    let cases: [(&[&str], u8, &str); 41] = [
         (&["--provider", "openai"], 2, "OPENAI_API_KEY"),
         (&["--provider", "anthropic"], 2, "ANTHROPIC_API_KEY"),
         (&["--retries", "-1"], 2, "--retries is `-1`; it takes a whole number from 0 to 20"),
