@@ -110,7 +110,9 @@ fn absorb_odd(lines: &mut [Line]) {
         let [from, to] = pair else { continue };
         let between = lines.get_mut(from + 1..*to).unwrap_or_default();
         if between.iter().map(|line| line.bytes).sum::<usize>() <= SCRAP_BYTES {
-            between.iter_mut().for_each(|line| line.kind = Kind::Binary);
+            for line in between {
+                line.kind = Kind::Binary;
+            }
         }
     }
 }
