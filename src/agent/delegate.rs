@@ -13,7 +13,7 @@ use super::cancel::{CancelScope, LiveTask};
 use super::changes::MOST_PATHS;
 use super::dispatch::CallEnd;
 use super::run::{Run, RunShared, run_agent, standing_tokens};
-use super::{briefing, conclude, guidance};
+use super::{briefing, conclude, guidance, keeping};
 use crate::domain::context_store::{ContextStore, Sensitivity, SnippetKind};
 use crate::domain::contract::{Contract, Issue};
 use crate::domain::event::{Fact, Failure, MessageFact, Origin, RunFinished};
@@ -217,7 +217,8 @@ async fn finish(parent: &RunShared, ticket: &Ticket, run: Run, ending: Ending) -
     let made = AssertUnwindSafe(conclude::report(&run, ending)).catch_unwind().await;
     let (ending, report) = made.unwrap_or_else(|_| bare_report(&run, ticket.task));
     let mut report = parent.host.redactor.report(report);
-    let json = keep_report(parent, ticket.task, &mut report).await;
+    let circle = keeping::circle_of(&child.contract);
+    let json = keep_report(parent, ticket.task, &mut report, circle).await;
     child
         .emit(Fact::RunFinished(Box::new(RunFinished {
             report: Some(report.clone()),
@@ -248,7 +249,12 @@ fn bare_report(run: &Run, task: TaskId) -> (Ending, Report) {
 
 /// The report becomes a snippet that a later task can be given, which the report says. Returns it
 /// as its parent reads it.
-async fn keep_report(parent: &RunShared, task: TaskId, report: &mut Report) -> String {
+async fn keep_report(
+    parent: &RunShared,
+    task: TaskId,
+    report: &mut Report,
+    sensitivity: Sensitivity,
+) -> String {
     if parent.contract.depth() > 0 {
         *report = report.clone().capped();
         return report.to_json();
@@ -266,14 +272,9 @@ async fn keep_report(parent: &RunShared, task: TaskId, report: &mut Report) -> S
         | Status::InvalidResult => format!("(unconfirmed, {})\n{json}", report.status.as_str()),
     };
     let source = format!("the report of task {task}");
-    let card = parent.host.store().put(
-        key,
-        SnippetKind::Report,
-        source,
-        text.clone(),
-        Sensitivity::Normal,
-    );
-    let fact = Fact::ContextAdded { card, sensitivity: Sensitivity::Normal, text: Some(text) };
+    let kind = SnippetKind::Report;
+    let card = parent.host.store().put(key, kind, source, text.clone(), sensitivity);
+    let fact = Fact::ContextAdded { card, sensitivity, text: Some(text) };
     parent.host.emit(&Origin::session(), fact).await;
     json
 }
@@ -308,7 +309,7 @@ async fn never_started(parent: &RunShared, ticket: &Ticket, ending: Ending) -> C
     let mut report = empty_report(ending, "Cancelled while it waited for a place; it never ran.");
     report.task_id = Some(ticket.task);
     report.attempt = Some(1);
-    let json = keep_report(parent, ticket.task, &mut report).await;
+    let json = keep_report(parent, ticket.task, &mut report, Sensitivity::Normal).await;
     task_end(report, Usage::none(), ending, json)
 }
 

@@ -77,7 +77,10 @@ pub fn key_problem(key: &str) -> Option<&'static str> {
 
 /// The key that the newest request gets once there is a newer one: `request:N` with N counting from 1
 /// in the order they were asked. A number that something else already bears is passed over.
-pub fn earlier_request_key<'a>(keys: impl Iterator<Item = &'a str> + Clone) -> String {
+pub fn earlier_request_key<'a, Keys>(keys: &Keys) -> String
+where
+    Keys: Iterator<Item = &'a str> + Clone,
+{
     let mut number = 1 + keys.clone().filter(|key| key.starts_with("request:")).count();
     loop {
         let key = format!("request:{number}");
@@ -149,7 +152,7 @@ impl ContextStore {
     pub fn put_request(&mut self, text: impl Into<String>) -> SnippetCard {
         if self.get("request").is_some() {
             let keys = self.entries.iter().map(|entry| entry.snippet.card.key.as_str());
-            let earlier = earlier_request_key(keys);
+            let earlier = earlier_request_key(&keys);
             if let Some(entry) = self.entries.iter_mut().find(|e| e.snippet.card.key == "request") {
                 entry.snippet.card.key = earlier;
             }

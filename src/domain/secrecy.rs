@@ -101,14 +101,12 @@ impl<'a> Secrecy<'a> {
 fn guarded_snippet(entry: &Entry, local_child: bool) -> Vec<Guarded<'_>> {
     let (key, text) = (&entry.snippet.card.key, entry.snippet.text.trim());
     match entry.sensitivity {
-        Sensitivity::Normal => Vec::new(),
-        Sensitivity::LocalOnly if local_child => Vec::new(),
         // It may be a long document with lines that stand anywhere: the whole of it counts.
-        Sensitivity::LocalOnly if is_long_enough(text) => {
+        Sensitivity::LocalOnly if !local_child && is_long_enough(text) => {
             let why = format!("`{key}`, which may not leave this machine");
             vec![Guarded { value: Cow::Borrowed(text), why }]
         }
-        Sensitivity::LocalOnly => Vec::new(),
+        Sensitivity::Normal | Sensitivity::LocalOnly => Vec::new(),
         Sensitivity::Secret => secret_value::forms(text)
             .into_iter()
             .map(|form| Guarded { value: Cow::Owned(form), why: format!("the secret `{key}`") })

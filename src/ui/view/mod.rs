@@ -5,6 +5,7 @@ pub mod approval;
 pub mod approval_words;
 pub mod changes;
 pub mod composer;
+pub mod context;
 pub mod conversation;
 pub mod delegations;
 pub mod detail;
