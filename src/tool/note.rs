@@ -33,11 +33,8 @@ impl Note {
             parameters: json!({
                 "type": "object",
                 "properties": {
-                    "key": {
-                        "type": "string",
-                        "description": "A name of letters, digits, `_`, `-` and `.`",
-                    },
-                    "text": { "type": "string", "description": "What is to be kept" },
+                    "key": { "type": "string" },
+                    "text": { "type": "string" },
                 },
                 "required": ["key", "text"],
                 "additionalProperties": false,

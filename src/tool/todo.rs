@@ -68,7 +68,6 @@ impl Todo {
                 "properties": {
                     "items": {
                         "type": "array",
-                        "description": "The whole list, in order",
                         "items": {
                             "type": "object",
                             "properties": {
