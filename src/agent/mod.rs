@@ -21,6 +21,7 @@ mod deeds;
 pub mod delegate;
 pub mod dispatch;
 mod evidence;
+mod fields;
 pub mod guidance;
 pub mod host;
 mod may;
