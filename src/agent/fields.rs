@@ -57,11 +57,10 @@ impl Taken {
 
     fn item(&mut self, form: Form, item: Value) -> Option<Value> {
         match form {
-            Form::Texts => self.text(item),
+            Form::Runs if item.is_object() => self.command(&item),
+            Form::Texts | Form::Runs => self.text(item),
             Form::Commands => self.command(&item),
             Form::Findings => self.finding(item),
-            Form::Runs if item.is_object() => self.command(&item),
-            Form::Runs => self.text(item),
         }
     }
 
@@ -83,18 +82,13 @@ impl Taken {
     fn command(&mut self, item: &Value) -> Option<Value> {
         let command = item.get("command").and_then(Value::as_str).map(str::trim);
         let code = item.get("exit_code").and_then(|code| self.exit_code(code));
-        match (command.filter(|command| !command.is_empty()), code) {
-            (Some(command), Some(code)) => {
-                self.name_unknown(item, &["command", "exit_code"]);
-                Some(json!({ "command": command, "exit_code": code }))
-            }
-            _ => {
-                self.remark(
-                    "has an item without a `command` and its `exit_code`, which is left out",
-                );
-                None
-            }
-        }
+        let (Some(command), Some(code)) = (command.filter(|command| !command.is_empty()), code)
+        else {
+            self.remark("has an item without a `command` and its `exit_code`, which is left out");
+            return None;
+        };
+        self.name_unknown(item, &["command", "exit_code"]);
+        Some(json!({ "command": command, "exit_code": code }))
     }
 
     fn exit_code(&mut self, code: &Value) -> Option<i64> {

@@ -25,6 +25,7 @@ mod fields;
 pub mod guidance;
 pub mod host;
 mod may;
+mod models;
 mod passing;
 pub mod record;
 pub mod run;

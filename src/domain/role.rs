@@ -167,6 +167,14 @@ impl RoleTable {
         table
     }
 
+    /// Takes out the models that cannot be had.
+    pub fn keep_models(&mut self, can_be_had: impl Fn(&str) -> bool) {
+        for role in &mut self.roles {
+            role.models.retain(|model| can_be_had(model));
+            role.model = role.model.take().filter(|model| role.models.contains(model));
+        }
+    }
+
     /// Adds a role, for hosts that bring their own; a role of the same name is replaced.
     pub fn insert(&mut self, role: Role) {
         self.roles.retain(|other| other.name != role.name);
