@@ -61,7 +61,10 @@ impl Liar {
             Value::String(text) => text,
             other => other.to_string(),
         };
-        let turns = json!([{ "text": "", "tool_calls": self.calls }, { "text": answer }]);
+        let usage = json!({ "input": 500, "output": 500 });
+        let turns = json!([
+            { "text": "", "tool_calls": self.calls }, { "text": answer, "usage": usage },
+        ]);
         let script = one_batch(
             &json!([call("t", "task", task)]),
             "parent done",
@@ -215,9 +218,10 @@ async fn an_answer_for_another_task_is_no_result() {
 #[tokio::test(start_paused = true)]
 async fn an_answer_that_is_too_large_is_no_result_and_a_long_one_is_cut_and_says_so() {
     let answer = |bytes: usize| json!({ "summary": "x".repeat(bytes) });
-    let huge = researcher(answer(1024 * 1024 + 1)).with(json!({})).play().await;
+    let huge = researcher(answer(1024 * 1024 + 1)).play().await;
     let report = huge.task_result("t");
-    assert_ne!(report.status, Status::Completed, "{:?}", report.code);
+    assert_eq!(report.status, Status::InvalidResult, "{:?}", report.code);
+    assert!(report.summary.contains("too large"), "{}", report.summary);
     assert!(huge.result("t").len() <= Report::MAX_BYTES);
     let long = researcher(answer(20_000)).play().await;
     let report = long.task_result("t");
