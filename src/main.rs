@@ -88,7 +88,7 @@ fn run(settings: Settings) -> Exit {
 /// Says what was found, or what the roles are.
 fn examine(settings: &Settings, roles: bool) -> Exit {
     if roles {
-        return say(&doctor::roles(settings.limits.preset), Exit::Completed);
+        return say(&doctor::roles(settings), Exit::Completed);
     }
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     match runtime {

@@ -13,7 +13,7 @@ use super::cancel::{CancelScope, LiveTask};
 use super::changes::MOST_PATHS;
 use super::dispatch::CallEnd;
 use super::run::{Run, RunShared, run_agent, standing_tokens};
-use super::{briefing, conclude, guidance};
+use super::{briefing, conclude, guidance, models};
 use crate::domain::context_store::{ContextStore, Sensitivity, SnippetKind};
 use crate::domain::contract::{Contract, Issue};
 use crate::domain::event::{Fact, Failure, MessageFact, Origin, RunFinished};
@@ -29,6 +29,7 @@ use crate::domain::request::TaskRequest;
 use crate::domain::role::{Permission, RoleTable};
 use crate::domain::usage::Usage;
 use crate::domain::violation::{Code, Refusal, Violation};
+use crate::provider::Provider;
 use crate::tool::{Effects, ToolOutput};
 
 /// A task that passed the first checks: it holds an id and a delegation, no budget yet.
@@ -116,10 +117,15 @@ pub async fn run_child(parent: &Arc<RunShared>, call: &ToolCall, ticket: Ticket)
     let narrowed = with_grant(parent, Some(&ticket), &rules, |grant| {
         Contract::narrow(grant, &ticket.request, issue)
     });
-    let opened = narrowed.and_then(|contract| open_account(parent, contract));
+    let opened = narrowed.and_then(|contract| {
+        let provider = models::for_child(parent, &contract)?;
+        open_account(parent, contract).map(|(contract, account)| (contract, account, provider))
+    });
     let queued_ms = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
     let mut end = match opened {
-        Ok((contract, account)) => start(parent, call, &ticket, contract, account).await,
+        Ok((contract, account, provider)) => {
+            start(parent, call, &ticket, contract, account, provider).await
+        }
         Err(refusal) => refuse(parent, &call.call, refusal).await,
     };
     end.duration_ms = end.duration_ms.saturating_add(queued_ms);
@@ -169,6 +175,7 @@ async fn start(
     ticket: &Ticket,
     contract: Contract,
     account: AccountId,
+    provider: Arc<dyn Provider>,
 ) -> CallEnd {
     let settlement = parent.tree.settle_later(account);
     parent
@@ -180,7 +187,7 @@ async fn start(
         .await;
     // From here on the child knows its contract only in the serialised form.
     let child = match Contract::from_json(&contract.to_json()) {
-        Ok(contract) => child_shared(parent, ticket, contract, account),
+        Ok(contract) => child_shared(parent, ticket, contract, account, provider),
         Err(error) => {
             let text = format!("internal error: the contract does not survive its file: {error}");
             return CallEnd::unstarted(Failure::Error, text);
@@ -365,6 +372,7 @@ fn child_shared(
     ticket: &Ticket,
     contract: Contract,
     account: AccountId,
+    provider: Arc<dyn Provider>,
 ) -> Arc<RunShared> {
     let host = Arc::clone(&parent.host);
     let system = briefing::child_prompt(parent.tree.roles.get(contract.role()), &contract);
@@ -376,6 +384,7 @@ fn child_shared(
         schemas: schemas.into(),
         origin: Origin::child(run, parent.contract.run().clone(), ticket.task, 1),
         tree: Arc::clone(&parent.tree),
+        provider,
         account,
         scope: ticket.scope.clone(),
         above: Some(Arc::clone(parent)),
@@ -436,7 +445,7 @@ fn with_grant<T>(
         guidance,
         secrets: &host.secrets,
         roles: &parent.tree.roles,
-        endpoint: &parent.tree.endpoint(),
+        endpoint: &models::endpoint(parent),
         ancestors: &ancestors,
         siblings: &siblings,
         child_overhead_tokens: briefing::child_overhead_tokens(&host.toolbox),

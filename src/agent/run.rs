@@ -30,7 +30,7 @@ use crate::domain::report::{By, Ending, Exhausted};
 use crate::domain::spending::{self, Ask, Plan};
 use crate::domain::usage::estimate_tokens;
 use crate::domain::violation::Code;
-use crate::provider::ToolChoice;
+use crate::provider::{Provider, ToolChoice};
 use crate::tool::task;
 use crate::workspace::seen::Seen;
 
@@ -45,6 +45,8 @@ pub struct RunShared {
     pub host: Arc<Host>,
     /// What the parent run and its descendants share.
     pub tree: Arc<RunTree>,
+    /// Who answers it.
+    pub provider: Arc<dyn Provider>,
     /// What the run may do.
     pub contract: Contract,
     /// Its account in the ledger.
@@ -221,7 +223,7 @@ impl Run {
     }
 
     fn ask(&self) -> Ask {
-        let identity = self.shared.tree.provider.identity();
+        let identity = self.shared.provider.identity();
         Ask {
             prompt_tokens: self.prompt_tokens(),
             output_per_request: self.shared.contract.output_per_request(),

@@ -138,7 +138,7 @@ async fn follow(
     answer: &mut Assembly,
     shown: bool,
 ) -> Result<(), Broken> {
-    let mut stream = shared.tree.provider.stream(request);
+    let mut stream = shared.provider.stream(request);
     loop {
         let limit = shared.host.patience.limit(answer.began);
         let next = shared.scope.race(timeout(limit, stream.next()));
@@ -162,7 +162,7 @@ async fn follow(
             None if answer.stop.is_some() => return Ok(()),
             None => {
                 return Err(Broken::Failed(ProviderError::Broken {
-                    host: shared.tree.provider.identity().provider.clone(),
+                    host: shared.provider.identity().provider.clone(),
                     detail: "the stream ended before the answer did".to_owned(),
                 }));
             }
@@ -171,7 +171,7 @@ async fn follow(
 }
 
 fn stalled(shared: &RunShared, limit: Duration, began: bool) -> ProviderError {
-    let identity = shared.tree.provider.identity();
+    let identity = shared.provider.identity();
     ProviderError::Stalled {
         host: identity.host.clone().unwrap_or_else(|| identity.provider.clone()),
         seconds: limit.as_secs(),
@@ -238,7 +238,7 @@ async fn charge(run: &mut Run, plan: &TurnPlan, answer: &Assembly, followed: &Re
         None if refused => Usage::none(),
         None => answer.estimate(plan.prompt_tokens),
     };
-    let prices = shared.tree.provider.identity().prices;
+    let prices = shared.provider.identity().prices;
     usage.cost_usd = usage.cost_usd.or_else(|| prices.map(|prices| prices.cost_of(&usage)));
     let remaining = {
         let mut ledger = shared.tree.ledger();
@@ -384,7 +384,7 @@ impl Assembly {
     }
 
     fn into_message(self, shared: &RunShared, interrupted: bool) -> AssistantMessage {
-        let identity = shared.tree.provider.identity();
+        let identity = shared.provider.identity();
         AssistantMessage {
             blocks: self.blocks,
             provider: identity.provider.clone(),

@@ -9,6 +9,7 @@ mod diff;
 mod errand;
 mod held;
 mod models;
+mod roles;
 mod rules;
 pub mod server;
 pub mod setup;
@@ -37,7 +38,7 @@ use crate::domain::history::History;
 use crate::domain::ids::RunId;
 use crate::domain::ledger::Ledger;
 use crate::domain::report::{By, Ending};
-use crate::domain::role::{OUTPUT_PER_REQUEST, Permission, Role, RoleTable};
+use crate::domain::role::{OUTPUT_PER_REQUEST, Permission};
 use crate::domain::scope::PathScope;
 use crate::domain::usage::Usage;
 use crate::journal::hub::{Hub, HubOptions, HubTask, subscription};
@@ -49,6 +50,7 @@ use crate::workspace::shadow::Shadow;
 use crate::workspace::snapshot::Tracker;
 
 use errand::Errand;
+use roles::Roles;
 use shell::Shell;
 
 pub use config::{ClockFn, Config, Detect, Found, KeepTrust, Pin, RunLimits, Share, Switch};
@@ -126,7 +128,7 @@ struct Conversation {
     /// What of the project's rules was told to be missing.
     rules_left_out: Vec<String>,
     paths: Vec<PathScope>,
-    more_roles: Vec<Role>,
+    roles: Roles,
     root: CancelScope,
     ends_at: Option<Instant>,
     history: History,
@@ -165,7 +167,7 @@ impl Conversation {
             keep_trust: config.keep_trust,
             rules_left_out: Vec::new(),
             paths: config.paths,
-            more_roles: config.more_roles,
+            roles: Roles::new(config.role_files, config.more_roles),
             root: CancelScope::root(),
             ends_at: config.timeout.and_then(|after| Instant::now().checked_add(after)),
             history: History::new(),
@@ -219,6 +221,7 @@ impl Conversation {
         for pin in config.pins {
             conversation.pin(pin).await;
         }
+        conversation.check_models().await;
         conversation
     }
 
@@ -281,10 +284,7 @@ impl Conversation {
                 self.submit(Typed { words: text, must_delegate: false }).await;
             }
             Command::Delegate { role, text } => {
-                let words = match role {
-                    Some(role) => format!("Delegate this to the role {role} with `task`: {text}"),
-                    None => format!("Delegate this with `task`: {text}"),
-                };
+                let words = self.delegation(role, text);
                 self.submit(Typed { words, must_delegate: true }).await;
             }
             Command::CancelTask { task } => self.cancel_task(task).await,
@@ -374,8 +374,7 @@ impl Conversation {
         project_rules: Option<Snippet>,
     ) -> RunShared {
         let host = Arc::clone(&self.host);
-        let mut roles = RoleTable::built_in(self.limits.preset);
-        self.more_roles.iter().cloned().for_each(|role| roles.insert(role));
+        let roles = self.role_table();
         let identity = self.provider.identity();
         let permissions = held::permissions(&self.permissions, host.mode());
         let tools = held::tools(&host.toolbox, &permissions);
@@ -400,7 +399,8 @@ impl Conversation {
             standing_tokens: standing_tokens(&system, &schemas),
             system: system.into(),
             schemas: schemas.into(),
-            tree: Arc::new(RunTree::new(Arc::clone(&self.provider), ledger, roles)),
+            tree: Arc::new(RunTree::new(self.switch.clone(), ledger, roles)),
+            provider: Arc::clone(&self.provider),
             contract,
             account,
             origin: Origin::parent(id),
