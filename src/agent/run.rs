@@ -435,7 +435,11 @@ pub(super) async fn hear_inbox(run: &mut Run) -> Result<(), Ending> {
 /// Gives every call that is still open a result that says why it did not run, so that the history
 /// stays valid for any provider.
 async fn close_open_calls(run: &mut Run, ending: Ending) {
+    let wrapped_up = run.shared.scope.ending().is_none();
     let (reason, failure) = match ending {
+        Ending::Cancelled(By::User) if wrapped_up => {
+            ("the user asked it to wrap up", Failure::NotRun)
+        }
         Ending::Cancelled(By::User) => ("cancelled by the user", Failure::Cancelled),
         Ending::Cancelled(By::Parent | By::Shutdown) | Ending::TimedOut => {
             ("cancelled", Failure::Cancelled)

@@ -244,7 +244,10 @@ pub(super) async fn close(shared: &RunShared) {
     }
     let text = format!(
         "{} ended before it could hear: {}",
-        shared.contract.task_id().map_or_else(|| "the run".to_owned(), |task| format!("#{}", task.0)),
+        shared
+            .contract
+            .task_id()
+            .map_or_else(|| "the run".to_owned(), |task| format!("#{}", task.0)),
         unheard.join(" / "),
     );
     shared.emit(Fact::notice(Level::Warning, "UNHEARD", text)).await;
