@@ -173,9 +173,9 @@ pub(super) async fn gate(
     scope: &CancelScope,
     waiter: Waiter<'_>,
 ) -> Result<bool, Ending> {
-    let mut waited = false;
+    let mut was_paused = false;
     while steering.is_paused() {
-        waited = true;
+        was_paused = true;
         match &waiter {
             Waiter::Run(clock) => {
                 let held = clock.hold();
@@ -189,7 +189,7 @@ pub(super) async fn gate(
             }
         }
     }
-    Ok(waited)
+    Ok(was_paused)
 }
 
 /// Waits, before a child starts, while the run that delegated to it is paused.
@@ -204,9 +204,9 @@ pub(super) async fn gate_of_child(parent: &RunShared, child: &CancelScope) -> Re
 /// Between two turns: waits while the run is paused and takes in what it was told.
 pub(super) async fn boundary(run: &mut Run) -> Result<(), Ending> {
     let shared = Arc::clone(&run.shared);
-    let waited = gate(&shared.steering, &shared.scope, Waiter::Run(&shared.clock)).await?;
+    let was_paused = gate(&shared.steering, &shared.scope, Waiter::Run(&shared.clock)).await?;
     hear(run).await?;
-    if waited {
+    if was_paused {
         super::run::hear_inbox(run).await?;
     }
     Ok(())

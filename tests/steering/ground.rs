@@ -150,7 +150,8 @@ pub fn outcome(played: &Played, task: u32) -> String {
             }
             _ => continue,
         };
-        line.push_str(&format!(", {word}"));
+        line.push_str(", ");
+        line.push_str(word);
     }
     line
 }
