@@ -306,6 +306,7 @@ fn task_end(report: Report, usage_total: Usage, ending: Ending, json: String) ->
         truncated: false,
         shown: Vec::new(),
         effects: Effects::default(),
+        raw: None,
     };
     CallEnd {
         output,
