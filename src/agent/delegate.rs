@@ -13,6 +13,7 @@ use super::cancel::{CancelScope, LiveTask};
 use super::changes::MOST_PATHS;
 use super::dispatch::CallEnd;
 use super::run::{Run, RunShared, run_agent, standing_tokens};
+use super::steering::{self, Steering};
 use super::{briefing, conclude, guidance, models};
 use crate::domain::context_store::{ContextStore, Sensitivity, SnippetKind};
 use crate::domain::contract::{Contract, Issue};
@@ -40,7 +41,7 @@ pub struct Ticket {
     /// True if the child may run beside others.
     pub reads_only: bool,
     /// Forgets the task when it ends.
-    _live: LiveTask,
+    live: LiveTask,
     sibling: Sibling,
 }
 
@@ -80,7 +81,7 @@ pub async fn admit(
         task,
         reads_only: reads_only(&request, &parent.tree.roles),
         request,
-        _live: parent.host.live.enter(task, scope.clone()),
+        live: parent.host.live.enter(task, scope.clone()),
         sibling: Sibling { parent: Arc::clone(parent), fingerprint },
         scope,
     })
@@ -103,12 +104,7 @@ pub async fn malformed(run: &Arc<RunShared>, call: &CallId, field: &str, words: 
 /// Waits for a place, makes the contract, runs the child to its end and reports.
 pub async fn run_child(parent: &Arc<RunShared>, call: &ToolCall, ticket: Ticket) -> CallEnd {
     let began = Instant::now();
-    let place = match (ticket.scope.ending(), parent.tree.places.try_acquire()) {
-        (Some(ending), _) => Err(ending),
-        (None, Ok(place)) => Ok(place),
-        (None, Err(_)) => wait_for_place(parent, call, &ticket).await,
-    };
-    let _place = match place {
+    let _place = match take_place(parent, call, &ticket).await {
         Ok(place) => place,
         Err(ending) => return never_started(parent, &ticket, ending).await,
     };
@@ -130,6 +126,23 @@ pub async fn run_child(parent: &Arc<RunShared>, call: &ToolCall, ticket: Ticket)
     };
     end.duration_ms = end.duration_ms.saturating_add(queued_ms);
     end
+}
+
+/// Takes a place among the children that run. While the parent is paused nothing of it starts,
+/// whatever was free before or became free meanwhile.
+async fn take_place<'a>(
+    parent: &'a RunShared,
+    call: &ToolCall,
+    ticket: &Ticket,
+) -> Result<tokio::sync::SemaphorePermit<'a>, Ending> {
+    steering::gate_of_child(parent, &ticket.scope).await?;
+    let place = match (ticket.scope.ending(), parent.tree.places.try_acquire()) {
+        (Some(ending), _) => Err(ending),
+        (None, Ok(place)) => Ok(place),
+        (None, Err(_)) => wait_for_place(parent, call, ticket).await,
+    }?;
+    steering::gate_of_child(parent, &ticket.scope).await?;
+    Ok(place)
 }
 
 async fn wait_for_place<'a>(
@@ -193,6 +206,7 @@ async fn start(
             return CallEnd::unstarted(Failure::Error, text);
         }
     };
+    ticket.live.begin(&child);
     child
         .emit(Fact::RunStarted {
             call: Some(call.call.clone()),
@@ -391,6 +405,7 @@ fn child_shared(
         children: Mutex::default(),
         seen: Arc::default(),
         clock: parent.clock.child(),
+        steering: Arc::<Steering>::default(),
         host,
         contract,
     })

@@ -6,7 +6,7 @@
 //!
 //! Reading order: [`run`] (the loop), [`turn`] (one request), [`dispatch`] (a batch of calls),
 //! [`approvals`] (calls that wait for a person, and [`clock`], which stands meanwhile), [`delegate`]
-//! (a `task` call), [`conclude`] (the report).
+//! (a `task` call), [`steering`] (what a person asks of a live run), [`conclude`] (the report).
 
 pub mod approvals;
 mod approve;
@@ -30,6 +30,7 @@ mod passing;
 pub mod record;
 pub mod run;
 pub mod runaway;
+pub mod steering;
 mod subject;
 pub mod turn;
 mod use_tool;

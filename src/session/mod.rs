@@ -14,6 +14,7 @@ mod rules;
 pub mod server;
 pub mod setup;
 mod shell;
+mod steering;
 mod trust;
 
 use std::sync::atomic::{AtomicBool, AtomicU32};
@@ -30,6 +31,7 @@ use crate::agent::changes::Changes;
 use crate::agent::clock::RunClock;
 use crate::agent::host::{Host, Inbox, RunTree, Typed};
 use crate::agent::run::{Run, RunShared, standing_tokens};
+use crate::agent::steering::Steering;
 use crate::domain::command::Command;
 use crate::domain::context_store::{ContextStore, Sensitivity, Snippet, SnippetKind};
 use crate::domain::contract::{Contract, Root};
@@ -110,6 +112,7 @@ async fn look_around(config: &mut Config) -> Option<Found> {
 struct Running {
     id: RunId,
     scope: CancelScope,
+    shared: Arc<RunShared>,
     task: JoinHandle<(History, Usage)>,
     /// True once it has told its end; then there is nothing left to cancel.
     over: Arc<AtomicBool>,
@@ -289,6 +292,7 @@ impl Conversation {
             }
             Command::CancelTask { task } => self.cancel_task(task).await,
             Command::Stop => self.stop().await,
+            Command::Steer { target, steer } => self.steer(target, steer).await,
             Command::SetBudget { budget } => self.set_budget(budget).await,
             Command::Compact => self.compact().await,
             Command::ListModels => self.list_models().await,
@@ -359,11 +363,12 @@ impl Conversation {
         }
         let scope = self.root.child();
         let shared = self.parent_shared(id.clone(), errand.words(), scope.clone(), rules);
+        let shared = Arc::new(shared);
         let before = std::mem::take(&mut self.history);
-        let run = Run::new(Arc::new(shared), before.clone(), Some(Arc::clone(&self.typed)));
+        let run = Run::new(Arc::clone(&shared), before.clone(), Some(Arc::clone(&self.typed)));
         let over = Arc::<AtomicBool>::default();
         let task = tokio::spawn(errand.carry_out(run, Arc::clone(&over)));
-        self.running = Some(Running { id, scope, task, over, before });
+        self.running = Some(Running { id, scope, shared, task, over, before });
     }
 
     fn parent_shared(
@@ -409,6 +414,7 @@ impl Conversation {
             children: Mutex::default(),
             seen: Arc::clone(&self.seen),
             clock: RunClock::start(),
+            steering: Arc::<Steering>::default(),
             host,
         }
     }

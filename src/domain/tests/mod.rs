@@ -6,6 +6,7 @@ mod arithmetic;
 mod context;
 mod contract;
 mod event;
+mod extend;
 mod history;
 mod ledger;
 mod narrow;

@@ -60,6 +60,9 @@ pub fn doing(doing: Doing<'_>, lang: Lang, now: Timestamp) -> (String, Tone) {
             let words = lang.pick("waiting for your approval", "等待你的批准");
             (format!("{words} {}", age(call.since)), Tone::Warning)
         }
+        Doing::Paused { since } => {
+            (format!("{} {}", lang.pick("paused", "已暂停"), age(since)), Tone::Warning)
+        }
         Doing::Cancelling { by, since } => {
             let words = lang.pick("cancelling", "正在取消");
             (format!("{words} ({}) {}", who(by, lang), age(since)), Tone::Warning)
@@ -76,6 +79,7 @@ pub fn doing_short(doing: Doing<'_>, lang: Lang) -> (String, Tone) {
         Doing::Asking { .. } => {
             (lang.pick("waiting for your approval", "等待你的批准").to_owned(), Tone::Warning)
         }
+        Doing::Paused { .. } => (lang.pick("paused", "已暂停").to_owned(), Tone::Warning),
         Doing::Retrying { .. } => (lang.pick("retrying", "正在重试").to_owned(), Tone::Warning),
         Doing::Between { .. } | Doing::Streaming | Doing::Silent { .. } | Doing::Calling { .. } => {
             (lang.pick("running", "运行中").to_owned(), Tone::Child)
