@@ -8,7 +8,7 @@ use crate::domain::approval::Asker;
 use crate::domain::context_store::Snippet;
 use crate::domain::contract::Contract;
 use crate::domain::message::ToolSchema;
-use crate::domain::role::{Role, RoleTable};
+use crate::domain::role::{Form, ReportField, Role, RoleTable};
 use crate::domain::usage::estimate_tokens;
 use crate::tool::toolbox::Toolbox;
 
@@ -40,7 +40,7 @@ pub fn child_prompt(role: Option<&Role>, contract: &Contract) -> String {
     let own = role.map_or("", |role| role.prompt.as_str());
     let mut fields = String::new();
     for field in role.iter().flat_map(|role| &role.report_fields) {
-        let _ = write!(fields, ", \"{}\": [\"{}\"]", field.name, field.holds);
+        let _ = write!(fields, ", \"{}\": {}", field.name, sample(field));
     }
     let prompt = CHILD
         .trim()
@@ -48,6 +48,19 @@ pub fn child_prompt(role: Option<&Role>, contract: &Contract) -> String {
         .replace("{role}", own)
         .replace("{fields}", &fields);
     with_rules(prompt, contract.rules())
+}
+
+/// What a field looks like in the JSON that a child is asked for.
+fn sample(field: &ReportField) -> String {
+    match field.form {
+        Form::Texts => format!("[\"{}\"]", field.holds),
+        Form::Commands | Form::Runs => {
+            "[{\"command\": \"as it ran\", \"exit_code\": 0}]".to_owned()
+        }
+        Form::Findings => "[{\"path\": \"from the workspace root\", \"line\": 1, \"severity\": \
+                           \"high, medium or low\", \"text\": \"what is wrong\"}]"
+            .to_owned(),
+    }
 }
 
 fn with_rules(mut prompt: String, rules: Option<&Snippet>) -> String {

@@ -13,7 +13,8 @@ use super::cancel::{CancelScope, LiveTask};
 use super::changes::MOST_PATHS;
 use super::dispatch::CallEnd;
 use super::run::{Run, RunShared, run_agent, standing_tokens};
-use super::{briefing, conclude, guidance, keeping};
+use super::steering::{self, Steering};
+use super::{briefing, conclude, guidance, keeping, models};
 use crate::domain::context_store::{ContextStore, Sensitivity, SnippetKind};
 use crate::domain::contract::{Contract, Issue};
 use crate::domain::event::{Fact, Failure, MessageFact, Origin, RunFinished};
@@ -29,6 +30,7 @@ use crate::domain::request::TaskRequest;
 use crate::domain::role::{Permission, RoleTable};
 use crate::domain::usage::Usage;
 use crate::domain::violation::{Code, Refusal, Violation};
+use crate::provider::Provider;
 use crate::tool::{Effects, ToolOutput};
 
 /// A task that passed the first checks: it holds an id and a delegation, no budget yet.
@@ -39,7 +41,7 @@ pub struct Ticket {
     /// True if the child may run beside others.
     pub reads_only: bool,
     /// Forgets the task when it ends.
-    _live: LiveTask,
+    live: LiveTask,
     sibling: Sibling,
 }
 
@@ -79,7 +81,7 @@ pub async fn admit(
         task,
         reads_only: reads_only(&request, &parent.tree.roles),
         request,
-        _live: parent.host.live.enter(task, scope.clone()),
+        live: parent.host.live.enter(task, scope.clone()),
         sibling: Sibling { parent: Arc::clone(parent), fingerprint },
         scope,
     })
@@ -102,12 +104,7 @@ pub async fn malformed(run: &Arc<RunShared>, call: &CallId, field: &str, words: 
 /// Waits for a place, makes the contract, runs the child to its end and reports.
 pub async fn run_child(parent: &Arc<RunShared>, call: &ToolCall, ticket: Ticket) -> CallEnd {
     let began = Instant::now();
-    let place = match (ticket.scope.ending(), parent.tree.places.try_acquire()) {
-        (Some(ending), _) => Err(ending),
-        (None, Ok(place)) => Ok(place),
-        (None, Err(_)) => wait_for_place(parent, call, &ticket).await,
-    };
-    let _place = match place {
+    let _place = match take_place(parent, call, &ticket).await {
         Ok(place) => place,
         Err(ending) => return never_started(parent, &ticket, ending).await,
     };
@@ -116,14 +113,36 @@ pub async fn run_child(parent: &Arc<RunShared>, call: &ToolCall, ticket: Ticket)
     let narrowed = with_grant(parent, Some(&ticket), &rules, |grant| {
         Contract::narrow(grant, &ticket.request, issue)
     });
-    let opened = narrowed.and_then(|contract| open_account(parent, contract));
+    let opened = narrowed.and_then(|contract| {
+        let provider = models::for_child(parent, &contract)?;
+        open_account(parent, contract).map(|(contract, account)| (contract, account, provider))
+    });
     let queued_ms = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
     let mut end = match opened {
-        Ok((contract, account)) => start(parent, call, &ticket, contract, account).await,
+        Ok((contract, account, provider)) => {
+            start(parent, call, &ticket, contract, account, provider).await
+        }
         Err(refusal) => refuse(parent, &call.call, refusal).await,
     };
     end.duration_ms = end.duration_ms.saturating_add(queued_ms);
     end
+}
+
+/// Takes a place among the children that run. While the parent is paused nothing of it starts,
+/// whatever was free before or became free meanwhile.
+async fn take_place<'a>(
+    parent: &'a RunShared,
+    call: &ToolCall,
+    ticket: &Ticket,
+) -> Result<tokio::sync::SemaphorePermit<'a>, Ending> {
+    steering::gate_of_child(parent, &ticket.scope).await?;
+    let place = match (ticket.scope.ending(), parent.tree.places.try_acquire()) {
+        (Some(ending), _) => Err(ending),
+        (None, Ok(place)) => Ok(place),
+        (None, Err(_)) => wait_for_place(parent, call, ticket).await,
+    }?;
+    steering::gate_of_child(parent, &ticket.scope).await?;
+    Ok(place)
 }
 
 async fn wait_for_place<'a>(
@@ -169,6 +188,7 @@ async fn start(
     ticket: &Ticket,
     contract: Contract,
     account: AccountId,
+    provider: Arc<dyn Provider>,
 ) -> CallEnd {
     let settlement = parent.tree.settle_later(account);
     parent
@@ -180,12 +200,13 @@ async fn start(
         .await;
     // From here on the child knows its contract only in the serialised form.
     let child = match Contract::from_json(&contract.to_json()) {
-        Ok(contract) => child_shared(parent, ticket, contract, account),
+        Ok(contract) => child_shared(parent, ticket, contract, account, provider),
         Err(error) => {
             let text = format!("internal error: the contract does not survive its file: {error}");
             return CallEnd::unstarted(Failure::Error, text);
         }
     };
+    ticket.live.begin(&child);
     child
         .emit(Fact::RunStarted {
             call: Some(call.call.clone()),
@@ -263,13 +284,10 @@ async fn keep_report(
     report.next = format!("{} It can be given to another task as `{key}`.", report.next);
     *report = report.clone().capped();
     let json = report.to_json();
-    let text = match report.status {
-        Status::Completed => json.clone(),
-        Status::BudgetExhausted
-        | Status::Cancelled
-        | Status::Blocked
-        | Status::Failed
-        | Status::InvalidResult => format!("(unconfirmed, {})\n{json}", report.status.as_str()),
+    let text = if report.status == Status::Completed {
+        json.clone()
+    } else {
+        format!("(unconfirmed, {})\n{json}", report.status.as_str())
     };
     let source = format!("the report of task {task}");
     let kind = SnippetKind::Report;
@@ -366,6 +384,7 @@ fn child_shared(
     ticket: &Ticket,
     contract: Contract,
     account: AccountId,
+    provider: Arc<dyn Provider>,
 ) -> Arc<RunShared> {
     let host = Arc::clone(&parent.host);
     let system = briefing::child_prompt(parent.tree.roles.get(contract.role()), &contract);
@@ -377,12 +396,14 @@ fn child_shared(
         schemas: schemas.into(),
         origin: Origin::child(run, parent.contract.run().clone(), ticket.task, 1),
         tree: Arc::clone(&parent.tree),
+        provider,
         account,
         scope: ticket.scope.clone(),
         above: Some(Arc::clone(parent)),
         children: Mutex::default(),
         seen: Arc::default(),
         clock: parent.clock.child(),
+        steering: Arc::<Steering>::default(),
         host,
         contract,
     })
@@ -437,7 +458,7 @@ fn with_grant<T>(
         guidance,
         secrets: &host.secrets,
         roles: &parent.tree.roles,
-        endpoint: &parent.tree.endpoint(),
+        endpoint: &models::endpoint(parent),
         ancestors: &ancestors,
         siblings: &siblings,
         child_overhead_tokens: briefing::child_overhead_tokens(&host.toolbox),

@@ -6,7 +6,7 @@
 //!
 //! Reading order: [`run`] (the loop), [`turn`] (one request), [`dispatch`] (a batch of calls),
 //! [`approvals`] (calls that wait for a person, and [`clock`], which stands meanwhile), [`delegate`]
-//! (a `task` call), [`conclude`] (the report).
+//! (a `task` call), [`steering`] (what a person asks of a live run), [`conclude`] (the report).
 
 pub mod approvals;
 mod approve;
@@ -21,14 +21,17 @@ mod deeds;
 pub mod delegate;
 pub mod dispatch;
 mod evidence;
+mod fields;
 pub mod guidance;
 pub mod host;
 pub mod keeping;
 mod may;
+mod models;
 mod passing;
 pub mod record;
 pub mod run;
 pub mod runaway;
+pub mod steering;
 mod subject;
 pub mod turn;
 mod use_tool;

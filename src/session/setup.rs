@@ -90,6 +90,7 @@ pub fn config(settings: &Settings) -> Result<Config, SetupError> {
         max_depth: MAX_DEPTH,
         patience: plan.patience(provider.identity().local),
         compact_at: server::share(settings.compact_at),
+        role_files: settings.roles.clone(),
         more_roles: Vec::new(),
         timeout: settings.timeout,
         pins: pins.map(pinned).collect(),
