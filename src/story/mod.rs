@@ -7,6 +7,7 @@
 mod approval;
 mod call;
 mod changed;
+mod command_end;
 mod conversation;
 mod delegation;
 mod fold;
@@ -29,6 +30,7 @@ use crate::domain::usage::{MicroUsd, Usage};
 pub use approval::{Approval, Approvals, Asker, Verdict};
 pub use call::{Call, CallState};
 pub use changed::Changed;
+pub use command_end::CommandEnd;
 pub use conversation::{Body, Entry, Notice, Speech};
 pub use delegation::{Counts, Delegations, Node, NodeId, NodeState, Runaway};
 pub use fold::DIFF;

@@ -101,6 +101,11 @@ pub fn call(call: &Call, lang: Lang) -> Vec<Paragraph> {
     if let Some(verdict) = &call.verdict {
         page.push(Paragraph::plain(words::verdict(verdict, lang)).toned(Tone::Quiet));
     }
+    if let Some(end) = call.command_end() {
+        page.extend(end.command.map(|ran| Paragraph::named(lang.pick("command", "命令"), ran)));
+        let label = lang.pick("exit code", "退出码");
+        page.push(Paragraph::named(label, end.exit_code.to_string()));
+    }
     page.push(Paragraph::gap());
     page.push(Paragraph::heading(lang.pick("Input", "输入")));
     page.extend(arguments);
