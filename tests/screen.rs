@@ -19,5 +19,7 @@ mod frames;
 mod keys;
 #[path = "screen/stories.rs"]
 mod stories;
+#[path = "screen/told.rs"]
+mod told;
 #[path = "screen/view.rs"]
 mod view;

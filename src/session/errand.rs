@@ -9,7 +9,7 @@ use crate::agent::{compact, conclude};
 use crate::domain::event::{Fact, Level, RunFinished};
 use crate::domain::hash::Sha;
 use crate::domain::history::History;
-use crate::domain::report::{By, Ending, Report, Status, WarningCode};
+use crate::domain::report::{By, Ending, Report, Status, Warning, WarningCode};
 use crate::domain::usage::Usage;
 use crate::domain::violation::Code;
 use crate::provider::ToolChoice;
@@ -140,14 +140,37 @@ fn unshown_notice(child: &Report) -> Option<Fact> {
     if child.status != Status::Completed {
         return None;
     }
-    let has = |code| child.warnings.iter().any(|warning| warning.code == code);
-    let said = match (has(WarningCode::ClaimedUnchanged), has(WarningCode::TestsNotRun)) {
-        (true, true) => "that it changed files and that tests passed",
-        (true, false) => "that it changed files",
-        (false, true) => "that tests passed",
-        (false, false) => return None,
-    };
+    let said: Vec<String> = child.warnings.iter().filter_map(unshown).collect();
+    if said.is_empty() {
+        return None;
+    }
     let number = child.task_id.map_or_else(String::new, |task| format!("#{} ", task.0));
-    let text = format!("task {number}says {said}; the workspace does not show it");
+    let text = format!("task {number}{}", said.join("; it "));
     Some(Fact::notice(Level::Warning, "UNCONFIRMED_CHILD", text))
+}
+
+fn unshown(warning: &Warning) -> Option<String> {
+    match warning.code {
+        WarningCode::ClaimedUnchanged => {
+            let text = &warning.text;
+            let what = text.split_once(": ").map_or(text.as_str(), |(_, paths)| paths);
+            Some(format!("says that it changed {what}; the workspace does not show it"))
+        }
+        WarningCode::TestsNotRun => Some(warning.text.clone()),
+        WarningCode::Unstructured
+        | WarningCode::NoText
+        | WarningCode::NoToolsUsed
+        | WarningCode::EvidenceMissing
+        | WarningCode::EvidenceNotRead
+        | WarningCode::EvidenceLine
+        | WarningCode::EvidenceScope
+        | WarningCode::EvidenceViaBash
+        | WarningCode::ChangedUnclaimed
+        | WarningCode::ChangedOutside
+        | WarningCode::CallRefused
+        | WarningCode::FieldDropped
+        | WarningCode::Cut
+        | WarningCode::Unfinished
+        | WarningCode::Claimed => None,
+    }
 }

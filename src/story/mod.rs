@@ -27,7 +27,7 @@ use crate::domain::ids::{CallId, RunId, SessionId};
 use crate::domain::report::Report;
 use crate::domain::usage::{MicroUsd, Usage};
 
-pub use approval::{Approval, Approvals, Asker, Verdict};
+pub use approval::{Approval, Approvals, Asker, Grant, Verdict};
 pub use call::{Call, CallState};
 pub use changed::Changed;
 pub use command_end::CommandEnd;
@@ -103,6 +103,7 @@ pub struct Story {
     /// The parent's calls that wait for a person's word, as entries.
     parent_asking: Vec<usize>,
     approvals: Approvals,
+    grants: Vec<Grant>,
     /// The user's own commands, as entries, and those of them that run.
     own: HashMap<CallId, usize>,
     own_running: Vec<CallId>,
@@ -188,6 +189,11 @@ impl Story {
     /// The calls that wait for a person's word, the oldest first.
     pub fn approvals(&self) -> &Approvals {
         &self.approvals
+    }
+
+    /// What a person allowed beyond single calls, the oldest first.
+    pub fn grants(&self) -> &[Grant] {
+        &self.grants
     }
 
     /// True while a command of the user's own runs.

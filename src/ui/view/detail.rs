@@ -8,6 +8,7 @@ use crate::domain::budget::{Budget, Dimension, Limit};
 use crate::domain::command::BudgetChoice;
 use crate::domain::event::{ContractView, Receipt, Share, Timestamp};
 use crate::domain::report::Report;
+use crate::domain::rules::Rules;
 use crate::sanitize;
 use crate::story::{Call, Gauge, Node, Run, Story};
 
@@ -290,6 +291,8 @@ pub struct PageFacts<'a> {
     pub mode: &'a str,
     /// How commands are fenced.
     pub fence: Option<&'a str>,
+    /// The rules of the configuration.
+    pub rules: &'a Rules,
 }
 
 /// A budget that no answer has got yet.
