@@ -21,5 +21,7 @@ mod keys;
 mod steering;
 #[path = "screen/stories.rs"]
 mod stories;
+#[path = "screen/told.rs"]
+mod told;
 #[path = "screen/view.rs"]
 mod view;
