@@ -180,6 +180,7 @@ fn header(config: &session::Config) -> ui::HeaderFacts {
         model: identity.model.clone(),
         mode: config.mode.name().to_owned(),
         fence: None,
+        rules: config.rules.clone(),
         context_window: identity.context_window,
         language_model: identity.is_language_model,
     }

@@ -19,7 +19,11 @@ mod feed;
 mod frames;
 #[path = "screen/keys.rs"]
 mod keys;
+#[path = "screen/steering.rs"]
+mod steering;
 #[path = "screen/stories.rs"]
 mod stories;
+#[path = "screen/told.rs"]
+mod told;
 #[path = "screen/view.rs"]
 mod view;

@@ -240,6 +240,32 @@ pub enum WarningCode {
     Claimed,
 }
 
+impl WarningCode {
+    /// True if the report says what the runtime did not see, or leaves out what it did see: such a
+    /// doubt is told to people even of a child that completed.
+    pub fn is_serious(self) -> bool {
+        match self {
+            Self::EvidenceMissing
+            | Self::EvidenceNotRead
+            | Self::EvidenceLine
+            | Self::EvidenceScope
+            | Self::EvidenceViaBash
+            | Self::ClaimedUnchanged
+            | Self::ChangedUnclaimed
+            | Self::ChangedOutside
+            | Self::TestsNotRun
+            | Self::CallRefused => true,
+            Self::Unstructured
+            | Self::NoText
+            | Self::NoToolsUsed
+            | Self::FieldDropped
+            | Self::Cut
+            | Self::Unfinished
+            | Self::Claimed => false,
+        }
+    }
+}
+
 /// A doubt, in a word and in words.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Warning {

@@ -9,9 +9,13 @@ use super::{Pages, Printer, is_parent};
 
 use crate::domain::event::{Event, Fact, Failure, Level, Origin, RunFinished, Speaker};
 use crate::domain::ids::{RunId, TaskId};
-use crate::domain::report::{Exhausted, Report, Status};
+use crate::domain::report::{Exhausted, Report, Status, Warning};
 use crate::domain::violation::Code;
 use crate::sanitize;
+use crate::story::CommandEnd;
+
+/// Warnings of one child's report that are told.
+const MOST_DOUBTS: usize = 5;
 
 /// Prints for people.
 pub(super) struct Text {
@@ -49,8 +53,18 @@ impl Text {
                 Some(format!("{caller}{}", lines::call(name, arguments)))
             }
             Fact::ToolFinished { name, output, failure: Some(failure), .. } => {
-                let why = reported(output).unwrap_or_else(|| lines::first(output));
-                Some(format!("{caller}{} {}: {why}", lines::name(name), word(*failure)))
+                let end = CommandEnd::of(name, output).filter(|_| *failure == Failure::Error);
+                let (how, why) = match end {
+                    Some(end) => (
+                        format!("failed (exit {})", end.exit_code),
+                        lines::first(end.last_line.unwrap_or("(no output)")),
+                    ),
+                    None => (
+                        word(*failure).to_owned(),
+                        reported(output).unwrap_or_else(|| lines::first(output)),
+                    ),
+                };
+                Some(format!("{caller}{} {how}: {why}", lines::name(name)))
             }
             Fact::TaskQueued { description, position, .. } => {
                 let what = lines::first(description);
@@ -159,7 +173,23 @@ fn child_end(origin: &Origin, finished: &RunFinished) -> String {
         0 => String::new(),
         _ => format!("\n    changed: {}", changed.join(", ")),
     };
-    format!("  {task}{} after {turns}{changed}", end_words(finished))
+    let doubts = finished.report.as_ref().map(doubts).unwrap_or_default();
+    format!("  {task}{} after {turns}{changed}{doubts}", end_words(finished))
+}
+
+/// What the runtime holds against a report, a line each; what is a matter of form is left out.
+fn doubts(report: &Report) -> String {
+    let serious: Vec<&Warning> =
+        report.warnings.iter().filter(|warning| warning.code.is_serious()).collect();
+    let mut text = String::new();
+    for warning in serious.iter().take(MOST_DOUBTS) {
+        text.push_str("\n    warning: ");
+        text.push_str(&lines::first(&warning.text));
+    }
+    if serious.len() > MOST_DOUBTS {
+        text.push_str(&format!("\n    {} more warnings", serious.len() - MOST_DOUBTS));
+    }
+    text
 }
 
 /// `#3 `, or nothing for what is no task.

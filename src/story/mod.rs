@@ -7,6 +7,7 @@
 mod approval;
 mod call;
 mod changed;
+mod command_end;
 mod context;
 mod conversation;
 mod delegation;
@@ -28,9 +29,10 @@ use crate::domain::ids::{CallId, RunId, SessionId};
 use crate::domain::report::Report;
 use crate::domain::usage::{MicroUsd, Usage};
 
-pub use approval::{Approval, Approvals, Asker, Verdict};
+pub use approval::{Approval, Approvals, Asker, Grant, Verdict};
 pub use call::{Call, CallState};
 pub use changed::Changed;
+pub use command_end::CommandEnd;
 pub use context::{Context, Known};
 pub use conversation::{Body, Entry, Notice, Speech};
 pub use delegation::{Counts, Delegations, Node, NodeId, NodeState, Runaway};
@@ -105,6 +107,7 @@ pub struct Story {
     /// The parent's calls that wait for a person's word, as entries.
     parent_asking: Vec<usize>,
     approvals: Approvals,
+    grants: Vec<Grant>,
     /// The user's own commands, as entries, and those of them that run.
     own: HashMap<CallId, usize>,
     own_running: Vec<CallId>,
@@ -199,6 +202,11 @@ impl Story {
     /// The calls that wait for a person's word, the oldest first.
     pub fn approvals(&self) -> &Approvals {
         &self.approvals
+    }
+
+    /// What a person allowed beyond single calls, the oldest first.
+    pub fn grants(&self) -> &[Grant] {
+        &self.grants
     }
 
     /// True while a command of the user's own runs.

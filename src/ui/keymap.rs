@@ -227,10 +227,20 @@ fn chord(key: KeyEvent) -> Chord {
 /// up by rank, and the way to all keys stands last.
 ///
 /// `children` if a live child can only be seen from another pane: then the way there is named.
-pub fn footer(contexts: &[Context], children: bool, lang: Lang, cells: usize) -> String {
+/// Answers in `idle` would do nothing and are left out.
+pub fn footer(
+    contexts: &[Context],
+    children: bool,
+    idle: &[Key],
+    lang: Lang,
+    cells: usize,
+) -> String {
     let mut hints: Vec<(Hint, String)> = Vec::new();
     for binding in bindings().filter(|binding| works(binding, contexts)) {
         let Some(mut hint) = binding.footer else { continue };
+        if matches!(binding.action, Action::Answer(key) if idle.contains(&key)) {
+            continue;
+        }
         if is_asked(contexts) && !counts_while_asked(binding, contexts) {
             continue;
         }

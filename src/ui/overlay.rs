@@ -163,7 +163,7 @@ impl Overlay {
             let paragraphs = match self.page {
                 Page::Help => help::page(lang),
                 Page::Ledger => detail::ledger(story, facts, lang, now),
-                Page::Permissions => permissions::page(facts, lang),
+                Page::Permissions => permissions::page(story, facts, lang),
                 Page::Context => context::page(story.context(), lang),
                 Page::Diff => Vec::new(),
                 Page::ParentCall(_) | Page::ChildCall { .. } => {

@@ -8,6 +8,7 @@ use crate::domain::budget::{Budget, Dimension, Limit};
 use crate::domain::command::BudgetChoice;
 use crate::domain::event::{ContractView, Receipt, Share, Timestamp};
 use crate::domain::report::Report;
+use crate::domain::rules::Rules;
 use crate::sanitize;
 use crate::story::{Call, End, Gauge, Node, NodeState, Run, Story};
 
@@ -101,6 +102,11 @@ pub fn call(call: &Call, lang: Lang) -> Vec<Paragraph> {
         vec![Paragraph::heading(call.name.clone()), Paragraph::plain(outcome).toned(tone)];
     if let Some(verdict) = &call.verdict {
         page.push(Paragraph::plain(words::verdict(verdict, lang)).toned(Tone::Quiet));
+    }
+    if let Some(end) = call.command_end() {
+        page.extend(end.command.map(|ran| Paragraph::named(lang.pick("command", "命令"), ran)));
+        let label = lang.pick("exit code", "退出码");
+        page.push(Paragraph::named(label, end.exit_code.to_string()));
     }
     page.push(Paragraph::gap());
     page.push(Paragraph::heading(lang.pick("Input", "输入")));
@@ -289,6 +295,8 @@ pub struct PageFacts<'a> {
     pub mode: &'a str,
     /// How commands are fenced.
     pub fence: Option<&'a str>,
+    /// The rules of the configuration.
+    pub rules: &'a Rules,
 }
 
 /// A budget that no answer has got yet.

@@ -330,8 +330,21 @@ pub fn outcome(call: &Call, live: bool, lang: Lang, now: Timestamp) -> (String, 
         }
         CallState::Finished { ok: false, failure: reason, duration_ms, .. } => {
             let (word, tone) = failure(reason, lang);
+            let word = match (reason, call.command_end()) {
+                (None | Some(Failure::Error), Some(end)) => exit(call, end.exit_code, lang),
+                (Some(_), _) | (None, None) => word.to_owned(),
+            };
             (format!("{word} {}", duration(duration_ms)), tone)
         }
+    }
+}
+
+/// A command that ran and did not succeed: tests that fail are no broken call.
+fn exit(call: &Call, code: i32, lang: Lang) -> String {
+    if call.name == "run_tests" {
+        format!("{} ({} {code})", lang.pick("failed", "未通过"), lang.pick("exit", "退出码"))
+    } else {
+        format!("{} {code}", lang.pick("exit", "退出码"))
     }
 }
 
