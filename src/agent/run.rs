@@ -150,7 +150,9 @@ impl Run {
     /// can be chosen now.
     pub async fn hear(&mut self, words: &str) -> Result<(), HistoryError> {
         let card = self.shared.host.store().put_request(words);
-        let beside = self.take_beside();
+        let mut beside = self.take_beside();
+        // A key that came up within a run was told by the result that it came with.
+        beside.extend(self.shared.host.new_listing());
         let pieces: Vec<&str> =
             std::iter::once(words).chain(beside.iter().map(String::as_str)).collect();
         self.history.ask(pieces.join("\n\n"))?;
@@ -181,11 +183,9 @@ impl Run {
         Ok(())
     }
 
-    /// What came in beside words, and the context keys if they have changed. A child has neither: it
-    /// can hand on only what it was given.
+    /// What came in beside words.
     fn take_beside(&self) -> Vec<String> {
-        let Some(inbox) = &self.inbox else { return Vec::new() };
-        inbox.take_beside().into_iter().chain(self.shared.host.new_listing()).collect()
+        self.inbox.as_ref().map(|inbox| inbox.take_beside()).unwrap_or_default()
     }
 
     /// A model's answer enters the history. Returns its calls with the ids they have there.

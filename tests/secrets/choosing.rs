@@ -19,36 +19,34 @@ fn listings(request: &Request) -> Vec<String> {
 }
 
 #[tokio::test(start_paused = true)]
-async fn keys_are_listed_in_the_newest_message_and_only_when_they_changed() {
+async fn keys_are_listed_in_the_newest_message_of_a_person_and_only_when_they_changed() {
     let look = |id: &str| call(id, "list_files", json!({ "path": "." }));
+    let note = call("c3", "note", json!({ "key": "plan", "text": "x" }));
     let script = json!({
         "turns": [
             { "text": "", "tool_calls": [look("c1")] },
-            { "text": "", "tool_calls": [task_call("c2", "alpha")] },
-            { "text": "", "tool_calls": [look("c3")] },
-            { "text": "", "tool_calls": [call("c4", "note", json!({ "key": "plan", "text": "x" }))] },
-            { "text": "", "tool_calls": [call("c5", "note", json!({ "key": "plan", "text": "yy" }))] },
-            { "text": "done" },
+            { "text": "", "tool_calls": [task_call("c2", "alpha"), note] },
+            { "text": "first" },
+            { "text": "second" },
         ],
         "children": [{ "match": "alpha", "turns": [{ "text": "ok" }] }],
     });
-    let played = Stage::new(&script).play("go").await;
+    let mut live = Stage::new(&script).start();
+    live.ask("go", &[]).await;
+    live.ask("and?", &[]).await;
+    let played = live.quit().await;
+    for (id, key) in [("c2", "`report:1`"), ("c3", "`plan`")] {
+        assert!(played.result(id).contains(key), "the result tells the key that it made");
+    }
     let requests = played.parent_requests();
     let counts: Vec<usize> = requests.iter().map(|request| listings(request).len()).collect();
-    assert_eq!(counts, [1, 1, 2, 2, 3, 3]);
-    for (request, count) in requests.iter().zip(&counts).skip(1) {
-        let earlier = listings(requests[0]);
-        assert_eq!(listings(request)[..1], earlier[..], "a list stays where and what it was");
-        assert!(*count >= 1);
+    assert_eq!(counts, [1, 1, 1, 2]);
+    let (first, last) = (listings(requests[0]), listings(requests[3]));
+    assert_eq!(first[0], last[0], "a list stays where and what it was");
+    for key in ["request (", "request:1 (", "report:1 (", "plan ("] {
+        assert!(last[1].contains(key), "{key} in {}", last[1]);
     }
-    let newest = |index: usize| requests[index].messages.last().cloned().unwrap();
-    for (index, key) in [(2, "report:1"), (4, "plan")] {
-        let text = match &*newest(index) {
-            Message::User { text } => text.clone(),
-            other => panic!("{other:?}"),
-        };
-        assert!(text.starts_with(MARK) && text.contains(key), "{text}");
-    }
+    assert!(last[1].ends_with(']'), "it ends the message");
     let tools = |request: &Request| format!("{:?}{:?}", request.system, request.tools);
     assert!(requests.iter().all(|request| tools(request) == tools(requests[0])));
 }
