@@ -6,7 +6,7 @@
 //!
 //! Reading order: [`run`] (the loop), [`turn`] (one request), [`dispatch`] (a batch of calls),
 //! [`approvals`] (calls that wait for a person, and [`clock`], which stands meanwhile), [`delegate`]
-//! (a `task` call), [`conclude`] (the report).
+//! (a `task` call), [`places`] (how many work at once), [`conclude`] (the report).
 
 pub mod approvals;
 mod approve;
@@ -23,8 +23,11 @@ pub mod dispatch;
 mod evidence;
 pub mod guidance;
 pub mod host;
+mod lineage;
 mod may;
 mod passing;
+pub mod places;
+mod queue;
 pub mod record;
 pub mod run;
 pub mod runaway;
