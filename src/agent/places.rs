@@ -329,7 +329,8 @@ mod tests {
         drop(two);
         assert!(is_given(&mut three));
         drop(three);
-        assert!(root.places.take().is_some() && root.places.take().is_none());
+        let only = root.places.take();
+        assert!(only.is_some() && root.places.take().is_none());
     }
 
     #[tokio::test]
