@@ -17,6 +17,8 @@ mod feed;
 mod frames;
 #[path = "screen/keys.rs"]
 mod keys;
+#[path = "screen/levels.rs"]
+mod levels;
 #[path = "screen/stories.rs"]
 mod stories;
 #[path = "screen/view.rs"]

@@ -8,6 +8,7 @@ use offshoot::domain::budget::{Budget, Dimension, Limit, Remaining};
 use offshoot::domain::command::Command;
 use offshoot::domain::event::{Event, Fact, RunFinished};
 use offshoot::domain::ids::{RunId, TaskId};
+use offshoot::domain::report::Status;
 use offshoot::domain::usage::Usage;
 use serde_json::json;
 use tokio::runtime::Builder;
@@ -208,7 +209,7 @@ fn recorded(played: &Played) -> Vec<Event> {
     events
 }
 
-fn check(seed: u64, cancels: bool) -> (usize, u32) {
+fn check(seed: u64, cancels: bool) -> Seen {
     let runtime = Builder::new_current_thread().enable_all().start_paused(true).build().unwrap();
     let (played, storm, _, active) = runtime.block_on(play(seed, cancels));
     let books = storm.books.lock().unwrap();
@@ -235,23 +236,68 @@ fn check(seed: u64, cancels: bool) -> (usize, u32) {
         assert_eq!(again[run].end, account.end);
     }
     assert_eq!(again.len(), accounts.len());
-    (accounts.len(), books.begun)
+    let count = |is: fn(&Fact) -> bool| played.facts().filter(|fact| is(fact)).count();
+    Seen {
+        large: usize::from(accounts.len() > 6),
+        full: usize::from(books.most_open == active && active > 1),
+        retries: count(|fact| matches!(fact, Fact::RetryScheduled { .. })),
+        refusals: count(|fact| matches!(fact, Fact::ContractRefused { .. })),
+        queued: count(|fact| matches!(fact, Fact::TaskQueued { .. })),
+        exhausted: runs_that_ended(&accounts, Status::BudgetExhausted),
+        cancelled: runs_that_ended(&accounts, Status::Cancelled),
+    }
+}
+
+fn runs_that_ended(accounts: &BTreeMap<RunId, Account>, status: Status) -> usize {
+    let ends = accounts.values().filter_map(|account| account.end.as_ref());
+    ends.filter(|end| end.status == status).count()
+}
+
+/// What happened in a number of trees, so that a test knows that it tests something.
+#[derive(Debug, Default)]
+struct Seen {
+    large: usize,
+    full: usize,
+    retries: usize,
+    refusals: usize,
+    queued: usize,
+    exhausted: usize,
+    cancelled: usize,
+}
+
+impl Seen {
+    fn add(&mut self, more: Self) {
+        self.large += more.large;
+        self.full += more.full;
+        self.retries += more.retries;
+        self.refusals += more.refusals;
+        self.queued += more.queued;
+        self.exhausted += more.exhausted;
+        self.cancelled += more.cancelled;
+    }
+
+    fn assert_enough(&self) {
+        let all = [self.large, self.full, self.retries, self.refusals, self.queued, self.exhausted];
+        assert!(all.iter().all(|count| *count > 10), "{self:?}");
+    }
 }
 
 #[test]
 fn shared_spending_stays_below_the_parents_and_the_books_agree_to_the_token() {
-    let (mut runs, mut deep) = (0, 0);
-    for seed in 0..u64::from(rounds(150, 5_000)) {
-        let (count, _) = check(seed * 7 + 1, false);
-        runs += count;
-        deep += usize::from(count > 6);
+    let mut seen = Seen::default();
+    for seed in 0..u64::from(rounds(120, 5_000)) {
+        seen.add(check(seed * 7 + 1, false));
     }
-    assert!(deep > 10, "the trees are really large: {runs} runs");
+    seen.assert_enough();
 }
 
 #[test]
 fn the_same_holds_when_children_are_cancelled_at_any_moment() {
-    for seed in 0..u64::from(rounds(250, 8_000)) {
-        check(seed * 11 + 3, true);
+    let mut seen = Seen::default();
+    for seed in 0..u64::from(rounds(200, 8_000)) {
+        seen.add(check(seed * 11 + 3, true));
     }
+    seen.assert_enough();
+    assert!(seen.cancelled > 10, "{seen:?}");
+    println!("{seen:?}");
 }
