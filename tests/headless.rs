@@ -207,6 +207,7 @@ fn finished(call: &str, name: &str, output: &str, failure: Option<Failure>) -> F
         call: CallId::from(call),
         name: name.to_owned(),
         ok: failure.is_none(),
+        raw: None,
         output: output.to_owned(),
         bytes: output.len() as u64,
         truncated: false,

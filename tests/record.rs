@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex};
 use offshoot::domain::budget::{Preset, Remaining};
 use offshoot::domain::context_store::{Sensitivity, SnippetCard, SnippetKind};
 use offshoot::domain::event::{
-    ContractView, Event, Fact, Level, Line, MessageFact, Origin, RunFinished, Timestamp,
+    ContractView, Event, Fact, Level, Line, MessageFact, Origin, RawOutput, RunFinished, Timestamp,
 };
 use offshoot::domain::hash::Sha;
 use offshoot::domain::ids::{CallId, RunId, SessionId, TaskId};
@@ -147,6 +147,7 @@ fn finished(output: &str) -> Fact {
         truncated: false,
         duration_ms: 1,
         failure: None,
+        raw: None,
     }
 }
 
@@ -642,4 +643,33 @@ async fn saving_does_not_move_a_paused_clock() {
         () = &mut timer => panic!("an hour passed while a file was written"),
     }
     assert_eq!(before.elapsed(), std::time::Duration::ZERO);
+}
+
+#[tokio::test]
+async fn what_was_cut_from_an_output_is_kept_beside_the_record_without_its_secrets() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut long = finished("the beginning ... the end");
+    if let Fact::ToolFinished { raw, truncated, .. } = &mut long {
+        *raw = Some(RawOutput(format!("the beginning\n{SECRET}\nthe end\n").into()));
+        *truncated = true;
+    }
+    let facts = vec![
+        (child(1), run_started("worker", 1, "run it")),
+        (child(1), finished("short")),
+        (child(1), long),
+        (child(1), run_finished(None)),
+    ];
+    let told = save(dir.path(), facts).await;
+    let folder = dir.path().join(SESSION.to_string());
+    let kept: Vec<String> = fs::read_dir(folder.join("outputs"))
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect();
+    let id = told.iter().rfind(|event| matches!(event.fact, Fact::ToolFinished { .. })).unwrap().id;
+    assert_eq!(kept, [id.to_string()]);
+    let text = fs::read_to_string(folder.join("outputs").join(&kept[0])).unwrap();
+    assert!(text.starts_with("the beginning\n") && text.ends_with("\nthe end\n"), "{text}");
+    assert!(!text.contains(SECRET));
+    let trace = fs::read_to_string(folder.join("traces/t1.1.jsonl")).unwrap();
+    assert!(!trace.contains("raw") && trace.contains("the beginning ... the end"));
 }

@@ -269,6 +269,7 @@ fn task_end(child: ChildEnd, ending: Ending, json: String) -> CallEnd {
         truncated: false,
         shown: Vec::new(),
         effects: Effects::default(),
+        raw: None,
     };
     CallEnd { output, failure, duration_ms: 0, child: Some(child), left_behind: false }
 }

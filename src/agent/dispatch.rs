@@ -118,6 +118,7 @@ pub fn not_run_fact(result: &ToolResult, failure: Failure) -> Fact {
         truncated: false,
         duration_ms: 0,
         failure: Some(failure),
+        raw: None,
     }
 }
 
@@ -267,6 +268,7 @@ impl Batch {
             truncated: output.truncated,
             duration_ms,
             failure,
+            raw: output.raw,
         };
         run.shared.emit(fact).await;
     }

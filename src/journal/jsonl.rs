@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use super::store::{Folder, RecordFile, Store};
 use super::trace::{FileName, ends, files, recorded};
-use crate::domain::event::Event;
+use crate::domain::event::{Event, Fact, RawOutput};
 use crate::domain::ids::SessionId;
 use crate::domain::line;
 
@@ -79,6 +79,7 @@ impl Journal {
     /// Writes each event to the files it belongs into, all or none of its line.
     pub fn append(&mut self, events: &[Arc<Event>]) -> Result<(), JournalError> {
         for event in events {
+            self.keep_output(event)?;
             for name in files(event) {
                 let sheet = sheet(&mut self.sheets, self.store.as_mut(), &name)?;
                 sheet.add(&recorded(event, &name), ends(event, &name))?;
@@ -88,6 +89,23 @@ impl Journal {
             sheet.flush().map_err(|source| write_error(self.store.as_ref(), name, source))?;
         }
         Ok(())
+    }
+
+    /// What was cut from an output goes into a file of its own, before the event that tells of it.
+    fn keep_output(&mut self, event: &Event) -> Result<(), JournalError> {
+        let Fact::ToolFinished { raw: Some(RawOutput(text)), .. } = &event.fact else {
+            return Ok(());
+        };
+        let name = FileName::Output(event.id);
+        if self.sheets.is_empty() {
+            // The session's own file makes the folder that all others are in.
+            sheet(&mut self.sheets, self.store.as_mut(), &FileName::Session)?;
+        }
+        let made = self.store.create(&name);
+        let path = || self.store.path(&name);
+        let mut file = made.map_err(|source| JournalError::Create { path: path(), source })?;
+        let written = file.write_all(text.as_bytes()).and_then(|()| file.flush());
+        written.map_err(|source| write_error(self.store.as_ref(), &name, source))
     }
 
     /// True if a file's subject has ended since the last [`Journal::sync`].

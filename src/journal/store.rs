@@ -57,10 +57,10 @@ impl Store for Folder {
                 folders.recursive(true).create(&self.session)?;
                 Ok(Box::new(locked(open(&path, false)?)?))
             }
-            FileName::Trace(_) => {
-                let traces = path.parent().unwrap_or(&self.session);
+            FileName::Trace(_) | FileName::Output(_) => {
+                let folder = path.parent().unwrap_or(&self.session);
                 // Not recursive: a session's folder that somebody took away stays away.
-                folders.create(traces).or_else(|error| match error.kind() {
+                folders.create(folder).or_else(|error| match error.kind() {
                     io::ErrorKind::AlreadyExists => Ok(()),
                     _ => Err(error),
                 })?;

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 
 use super::redact::Redactor;
 use super::shapes::{self, Part};
-use crate::domain::event::{Fact, Origin};
+use crate::domain::event::{Fact, Origin, RawOutput};
 use crate::domain::ids::{CallId, RunId};
 
 /// Bytes that are held back at most.
@@ -47,7 +47,9 @@ impl StreamRedactor {
             return self.words(origin, stream, text).into_iter().collect();
         }
         let mut told = self.release(&origin);
-        told.push((origin, self.redactor.fact(fact)));
+        let (raw, fact) = apart(fact);
+        let raw = raw.map(|RawOutput(text)| RawOutput(self.redactor.text(&text).into()));
+        told.push((origin, together(raw, self.redactor.fact(fact))));
         told
     }
 
@@ -108,6 +110,19 @@ impl Tail {
     fn part<'a>(&self, text: &'a str) -> Part<'a> {
         Part { text, inside_word: self.inside_word }
     }
+}
+
+/// What stands in no JSON is taken off, and put back where everything else was gone over.
+fn apart(mut fact: Fact) -> (Option<RawOutput>, Fact) {
+    let raw = if let Fact::ToolFinished { raw, .. } = &mut fact { raw.take() } else { None };
+    (raw, fact)
+}
+
+fn together(kept: Option<RawOutput>, mut fact: Fact) -> Fact {
+    if let Fact::ToolFinished { raw, .. } = &mut fact {
+        *raw = kept;
+    }
+    fact
 }
 
 /// The stream that a transient fact belongs to, and its words.

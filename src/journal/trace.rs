@@ -4,6 +4,7 @@
 //! ```text
 //! DIR/SESSION/session.jsonl       session and parent events, and each child's start and end
 //! DIR/SESSION/traces/t3.1.jsonl   everything about the first attempt at task t3
+//! DIR/SESSION/outputs/42          what was cut from the output that event 42 tells, up to 10 MiB
 //! ```
 
 use std::borrow::Cow;
@@ -30,6 +31,8 @@ pub enum FileName {
     Session,
     /// One attempt's trace. Built from numbers only, so that it names no other place.
     Trace(RunId),
+    /// A tool's output before it was cut, by the id of the event that tells its end.
+    Output(u64),
 }
 
 impl FileName {
@@ -38,6 +41,7 @@ impl FileName {
         match self {
             Self::Session => PathBuf::from("session.jsonl"),
             Self::Trace(run) => Path::new("traces").join(format!("{run}.jsonl")),
+            Self::Output(id) => Path::new("outputs").join(id.to_string()),
         }
     }
 }
@@ -72,6 +76,8 @@ pub fn recorded<'a>(event: &'a Event, file: &FileName) -> Cow<'a, Event> {
 pub fn ends(event: &Event, file: &FileName) -> bool {
     match file {
         FileName::Trace(_) => matches!(event.fact, Fact::RunFinished(_)),
+        // It is written whole.
+        FileName::Output(_) => true,
         FileName::Session => {
             matches!(event.fact, Fact::SessionFinished { .. })
                 || (trace_of(event).is_none() && matches!(event.fact, Fact::RunFinished(_)))

@@ -117,6 +117,7 @@ impl Errand {
             truncated: output.truncated,
             duration_ms,
             failure,
+            raw: output.raw,
         })
         .await;
     }

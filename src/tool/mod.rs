@@ -30,6 +30,7 @@ use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
 use crate::domain::approval::Preview;
+use crate::domain::event::RawOutput;
 use crate::domain::role::Permission;
 use crate::domain::scope::PathScope;
 use crate::sandbox::{Sandbox, SandboxSettings};
@@ -132,6 +133,8 @@ pub struct ToolOutput {
     pub shown: Vec<Shown>,
     /// What it did beside answering.
     pub effects: Effects,
+    /// What was cut away, with what was not.
+    pub raw: Option<RawOutput>,
 }
 
 /// What a call did, as its tool knows it; reports and receipts are made from it.
@@ -164,6 +167,7 @@ impl ToolOutput {
             truncated: false,
             shown: Vec::new(),
             effects: Effects::default(),
+            raw: None,
         }
     }
 }

@@ -239,6 +239,7 @@ impl Feed {
             call: call.call.clone(),
             name: call.name.clone(),
             ok: failure.is_none(),
+            raw: None,
             output: output.to_owned(),
             bytes: output.len() as u64,
             truncated: false,

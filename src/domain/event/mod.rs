@@ -30,7 +30,7 @@ use crate::domain::violation::{Code, Violation};
 mod parts;
 
 pub use parts::{
-    Change, ChangedPath, ContractView, MessageFact, Receipt, RunFinished, Share, Speaker,
+    Change, ChangedPath, ContractView, MessageFact, RawOutput, Receipt, RunFinished, Share, Speaker,
 };
 
 pub use crate::domain::stamp::{Origin, Timestamp};
@@ -233,6 +233,9 @@ pub enum Fact {
         /// What went wrong.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         failure: Option<Failure>,
+        /// The output before it was cut; kept in a file of its own and told to nobody.
+        #[serde(skip)]
+        raw: Option<RawOutput>,
     },
     /// A model request was charged.
     Usage {

@@ -1,6 +1,8 @@
 //! The larger parts of events: what a run was given, what it said, what it came to.
 
 use std::collections::BTreeSet;
+use std::fmt;
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
@@ -118,6 +120,22 @@ pub struct RunFinished {
     /// What a cancel ended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub receipt: Option<Receipt>,
+}
+
+/// A tool's output before it was cut, or as much as is kept of it, for the session's files alone: no
+/// event's JSON has it.
+#[derive(Clone, PartialEq, Eq)]
+pub struct RawOutput(pub Arc<str>);
+
+impl RawOutput {
+    /// Bytes that are kept.
+    pub const MOST: usize = 10 * 1024 * 1024;
+}
+
+impl fmt::Debug for RawOutput {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "RawOutput({} bytes)", self.0.len())
+    }
 }
 
 /// What became of a file.

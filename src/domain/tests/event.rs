@@ -307,6 +307,7 @@ fn turn_rows() -> Vec<(Fact, Value)> {
                 truncated: false,
                 duration_ms: 0,
                 failure: Some(Failure::NotRun),
+                raw: None,
             },
             json!({
                 "type": "tool_finished", "call": "c1", "name": "search", "ok": false,

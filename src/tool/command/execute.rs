@@ -154,6 +154,7 @@ impl Execution {
             ok,
             bytes: self.output.bytes,
             truncated: self.output.truncated,
+            raw: self.output.raw,
             effects: Effects {
                 processes_ended: self.ended.processes_ended,
                 not_ended: self.ended.not_ended,

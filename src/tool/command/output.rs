@@ -5,6 +5,7 @@
 use std::collections::VecDeque;
 
 use super::line::{Carriage, Kind, Line};
+use crate::domain::event::RawOutput;
 use crate::tool::excerpt::{count, size, without_partial_char};
 
 /// Bytes of the beginning that are kept, and as many of the end.
@@ -22,6 +23,8 @@ const SCRAP_BYTES: usize = 32;
 pub struct Collector {
     head: Vec<u8>,
     tail: VecDeque<u8>,
+    /// The beginning, as far as a session's files keep it.
+    raw: Vec<u8>,
     total: u64,
 }
 
@@ -36,12 +39,16 @@ pub struct Collected {
     pub bytes: u64,
     /// True if something was left out.
     pub truncated: bool,
+    /// What there was before that, if something was.
+    pub raw: Option<RawOutput>,
 }
 
 impl Collector {
     /// Takes the next bytes. What they are split into makes no difference.
     pub fn push(&mut self, bytes: &[u8]) {
         self.total += bytes.len() as u64;
+        let kept = RawOutput::MOST.saturating_sub(self.raw.len()).min(bytes.len());
+        self.raw.extend_from_slice(bytes.get(..kept).unwrap_or(bytes));
         let room = KEPT_BYTES.saturating_sub(self.head.len()).min(bytes.len());
         let (first, rest) = bytes.split_at(room);
         self.head.extend_from_slice(first);
@@ -58,15 +65,19 @@ impl Collector {
 
     /// The text of it.
     pub fn finish(self, carriage: Carriage) -> Collected {
-        let Self { mut head, tail, total } = self;
+        let Self { mut head, tail, raw, total } = self;
         let tail: Vec<u8> = tail.into();
+        let raw = |collected: Collected| {
+            let raw = collected.truncated.then(|| RawOutput(String::from_utf8_lossy(&raw).into()));
+            Collected { raw, ..collected }
+        };
         let missing = total - (head.len() + tail.len()) as u64;
         if missing == 0 {
             head.extend_from_slice(&tail);
-            return compose(&lines(&head, carriage), &[], total);
+            return raw(compose(&lines(&head, carriage), &[], total));
         }
         let head = lines(without_partial_char(&head), carriage);
-        compose(&head, &lines(without_continuation(&tail), carriage), total)
+        raw(compose(&head, &lines(without_continuation(&tail), carriage), total))
     }
 }
 
@@ -99,7 +110,9 @@ fn absorb_odd(lines: &mut [Line]) {
         let [from, to] = pair else { continue };
         let between = lines.get_mut(from + 1..*to).unwrap_or_default();
         if between.iter().map(|line| line.bytes).sum::<usize>() <= SCRAP_BYTES {
-            between.iter_mut().for_each(|line| line.kind = Kind::Binary);
+            for line in between {
+                line.kind = Kind::Binary;
+            }
         }
     }
 }
@@ -142,7 +155,7 @@ fn compose(head: &[Line], tail: &[Line], total: u64) -> Collected {
     let is_binary = |line: &Line| line.kind == Kind::Binary || line.text.is_empty();
     if total > 0 && all.all(is_binary) && head.iter().any(|line| line.kind == Kind::Binary) {
         let text = format!("(binary output, {total} bytes, not shown)");
-        return Collected { text, notes: Vec::new(), bytes: total, truncated: true };
+        return Collected { text, notes: Vec::new(), bytes: total, truncated: true, raw: None };
     }
     let (shown_head, shown_tail) = fit(head, tail);
     let shown = || shown_head.iter().chain(shown_tail);
@@ -157,7 +170,7 @@ fn compose(head: &[Line], tail: &[Line], total: u64) -> Collected {
     text.push_str(&joined(shown_tail));
     let odd = shown().any(|line| line.cut || line.kind == Kind::Binary);
     let truncated = missing > 0 || odd;
-    Collected { text, notes: notes(shown()), bytes: total, truncated }
+    Collected { text, notes: notes(shown()), bytes: total, truncated, raw: None }
 }
 
 /// The lines that have room: all of them, or the first and the last ones.
