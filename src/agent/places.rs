@@ -144,6 +144,7 @@ impl Seat {
     }
 
     /// The seat of a child that works on this task.
+    #[must_use]
     pub fn child(&self, task: TaskId, place: Place) -> Self {
         let batch = Batch { place: Some(place), ..Batch::default() };
         let (places, path) = (Arc::clone(&self.places), self.path_of(task));
