@@ -8,7 +8,7 @@ use crate::domain::approval::Asker;
 use crate::domain::context_store::Snippet;
 use crate::domain::contract::Contract;
 use crate::domain::message::ToolSchema;
-use crate::domain::role::RoleTable;
+use crate::domain::role::{Form, ReportField, RoleTable};
 use crate::domain::usage::estimate_tokens;
 use crate::tool::task;
 use crate::tool::toolbox::Toolbox;
@@ -39,7 +39,7 @@ pub fn child_prompt(roles: &RoleTable, contract: &Contract) -> String {
     let own = role.map_or("", |role| role.prompt.as_str());
     let mut fields = String::new();
     for field in role.iter().flat_map(|role| &role.report_fields) {
-        let _ = write!(fields, ", \"{}\": [\"{}\"]", field.name, field.holds);
+        let _ = write!(fields, ", \"{}\": {}", field.name, sample(field));
     }
     let prompt = CHILD
         .trim()
@@ -62,6 +62,19 @@ fn delegating(roles: &RoleTable, contract: &Contract) -> String {
 fn listed(roles: &RoleTable) -> String {
     let lines = roles.iter().map(|role| format!("- {}: {}", role.name, role.description));
     lines.collect::<Vec<_>>().join("\n")
+}
+
+/// What a field looks like in the JSON that a child is asked for.
+fn sample(field: &ReportField) -> String {
+    match field.form {
+        Form::Texts => format!("[\"{}\"]", field.holds),
+        Form::Commands | Form::Runs => {
+            "[{\"command\": \"as it ran\", \"exit_code\": 0}]".to_owned()
+        }
+        Form::Findings => "[{\"path\": \"from the workspace root\", \"line\": 1, \"severity\": \
+                           \"high, medium or low\", \"text\": \"what is wrong\"}]"
+            .to_owned(),
+    }
 }
 
 fn with_rules(mut prompt: String, rules: Option<&Snippet>) -> String {

@@ -15,7 +15,8 @@ use super::dispatch::CallEnd;
 use super::places::{Place, Seat};
 use super::record::ChildEnd;
 use super::run::{Run, RunShared, run_agent, standing_tokens};
-use super::{briefing, conclude, guidance, lineage, queue};
+use super::steering::Steering;
+use super::{briefing, conclude, guidance, lineage, models, queue};
 use crate::domain::context_store::{ContextStore, Sensitivity, SnippetKind};
 use crate::domain::contract::{Contract, Issue};
 use crate::domain::event::{Fact, Failure, MessageFact, Origin, RunFinished};
@@ -31,6 +32,7 @@ use crate::domain::request::TaskRequest;
 use crate::domain::role::{Permission, RoleTable};
 use crate::domain::usage::Usage;
 use crate::domain::violation::{Code, Refusal, Violation};
+use crate::provider::Provider;
 use crate::tool::{Effects, ToolOutput};
 
 /// A task that passed the first checks: it holds an id and a delegation, no budget yet.
@@ -44,7 +46,7 @@ pub struct Ticket {
     /// True if the child may run beside others.
     pub reads_only: bool,
     /// Forgets the task when it ends.
-    _live: LiveTask,
+    live: LiveTask,
     sibling: Sibling,
 }
 
@@ -84,7 +86,7 @@ pub async fn admit(
         task,
         reads_only: reads_only(&request, &parent.tree.roles),
         request,
-        _live: parent.host.live.enter(task, scope.clone()),
+        live: parent.host.live.enter(task, scope.clone()),
         sibling: Sibling { parent: Arc::clone(parent), fingerprint },
         scope,
     })
@@ -109,12 +111,15 @@ pub async fn run_child(parent: &Arc<RunShared>, call: &ToolCall, ticket: Ticket)
     let narrowed = with_grant(parent, Some(&ticket), &rules, |grant| {
         Contract::narrow(grant, &ticket.request, issue)
     });
-    let opened = narrowed.and_then(|contract| open_account(parent, contract));
+    let opened = narrowed.and_then(|contract| {
+        let provider = models::for_child(parent, &contract)?;
+        open_account(parent, contract).map(|(contract, account)| (contract, account, provider))
+    });
     let queued_ms = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
     let mut end = match opened {
-        Ok((contract, account)) => {
+        Ok((contract, account, provider)) => {
             let seat = parent.seat.child(ticket.task, place);
-            let child = Child { ticket: &ticket, contract, account, seat };
+            let child = Child { ticket: &ticket, contract, account, provider, seat };
             let (end, place) = start(parent, call, child).await;
             goes_on.hand_on(place);
             end
@@ -142,6 +147,7 @@ struct Child<'a> {
     ticket: &'a Ticket,
     contract: Contract,
     account: AccountId,
+    provider: Arc<dyn Provider>,
     seat: Seat,
 }
 
@@ -168,6 +174,7 @@ async fn start(
             return (CallEnd::unstarted(Failure::Error, text), child.seat.leave());
         }
     };
+    ticket.live.begin(&child);
     child
         .emit(Fact::RunStarted {
             call: Some(call.call.clone()),
@@ -332,7 +339,7 @@ fn empty_report(ending: Ending, summary: &str) -> Report {
 }
 
 fn child_shared(parent: &Arc<RunShared>, child: Child<'_>) -> Arc<RunShared> {
-    let Child { ticket, contract, account, seat } = child;
+    let Child { ticket, contract, account, provider, seat } = child;
     let host = Arc::clone(&parent.host);
     let system = briefing::child_prompt(&parent.tree.roles, &contract);
     let schemas = host.toolbox.schemas(contract.tools());
@@ -343,6 +350,7 @@ fn child_shared(parent: &Arc<RunShared>, child: Child<'_>) -> Arc<RunShared> {
         schemas: schemas.into(),
         origin: Origin::child(run, parent.contract.run().clone(), ticket.task, 1),
         tree: Arc::clone(&parent.tree),
+        provider,
         account,
         scope: ticket.scope.clone(),
         above: Some(Arc::clone(parent)),
@@ -351,6 +359,7 @@ fn child_shared(parent: &Arc<RunShared>, child: Child<'_>) -> Arc<RunShared> {
         own_store: Mutex::new(ContextStore::of(contract.context())),
         seen: Arc::default(),
         clock: parent.clock.child(),
+        steering: Arc::<Steering>::default(),
         host,
         contract,
     })
@@ -397,7 +406,7 @@ fn with_grant<T>(
         guidance,
         secrets: &host.secrets,
         roles: &parent.tree.roles,
-        endpoint: &parent.tree.endpoint(),
+        endpoint: &models::endpoint(parent),
         ancestors: &ancestors,
         siblings: &siblings,
         child_overhead_tokens: briefing::child_overhead_tokens(

@@ -12,7 +12,6 @@ use crate::domain::approval::{Asker, Mode};
 use crate::domain::context_store::ContextStore;
 use crate::domain::event::{Fact, Origin, Timestamp};
 use crate::domain::fence::Fence;
-use crate::domain::grant::Endpoint;
 use crate::domain::ids::TaskId;
 use crate::domain::ledger::{AccountId, Ledger};
 use crate::domain::role::RoleTable;
@@ -27,6 +26,9 @@ use crate::workspace::Workspace;
 
 /// Tells the time of day, so that tests can fix it.
 pub type Clock = Arc<dyn Fn() -> Timestamp + Send + Sync>;
+
+/// Makes the provider that answers with the named model, or says why it cannot.
+pub type Switch = Arc<dyn Fn(&str) -> Result<Arc<dyn Provider>, String> + Send + Sync>;
 
 /// What all runs of a session share.
 pub struct Host {
@@ -138,8 +140,9 @@ impl Default for Share {
 /// What a parent run shares with all its descendants.
 pub struct RunTree {
     ledger: Mutex<Ledger>,
-    /// Who answers.
-    pub provider: Arc<dyn Provider>,
+    /// Makes the provider of another model, for the roles that have one; `None` where there is only
+    /// one.
+    pub switch: Option<Switch>,
     /// The roles with the limits of this run's preset.
     pub roles: RoleTable,
     /// Places for descendants that work at the same time.
@@ -148,20 +151,9 @@ pub struct RunTree {
 
 impl RunTree {
     /// A tree whose root account is already open.
-    pub fn new(provider: Arc<dyn Provider>, ledger: Ledger, roles: RoleTable) -> Self {
+    pub fn new(switch: Option<Switch>, ledger: Ledger, roles: RoleTable) -> Self {
         let places = Places::new(ledger.totals().active);
-        Self { provider, ledger: Mutex::new(ledger), roles, places }
-    }
-
-    /// Who would answer a child.
-    pub fn endpoint(&self) -> Endpoint {
-        let identity = self.provider.identity();
-        Endpoint {
-            provider: identity.provider.clone(),
-            model: identity.model.clone(),
-            local: identity.local,
-            priced: identity.prices.is_some(),
-        }
+        Self { switch, ledger: Mutex::new(ledger), roles, places }
     }
 
     /// The ledger, for one step of arithmetic. Never held over an await.

@@ -3,6 +3,7 @@
 use super::delegate::Ticket;
 use super::places::{Asked, Place};
 use super::run::RunShared;
+use super::steering;
 use crate::domain::event::{Fact, Origin};
 use crate::domain::message::ToolCall;
 use crate::domain::report::Ending;
@@ -13,10 +14,27 @@ pub(super) async fn wait_for_place(
     call: &ToolCall,
     ticket: &Ticket,
 ) -> Result<Place, Ending> {
-    if let Some(ending) = ticket.scope.ending() {
+    if let Err(ending) = may_start(parent, ticket).await {
         parent.seat.gave_up();
         return Err(ending);
     }
+    let place = take_or_queue(parent, call, ticket).await?;
+    may_start(parent, ticket).await?;
+    Ok(place)
+}
+
+/// While the parent is paused nothing of it starts, whatever was free before or became free
+/// meanwhile.
+async fn may_start(parent: &RunShared, ticket: &Ticket) -> Result<(), Ending> {
+    steering::gate_of_child(parent, &ticket.scope).await?;
+    ticket.scope.ending().map_or(Ok(()), Err)
+}
+
+async fn take_or_queue(
+    parent: &RunShared,
+    call: &ToolCall,
+    ticket: &Ticket,
+) -> Result<Place, Ending> {
     let queued = match parent.seat.ask(ticket.task) {
         Asked::Now(place) => return Ok(place),
         Asked::Later(queued) => queued,

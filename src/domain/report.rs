@@ -28,6 +28,16 @@ pub enum Status {
 }
 
 impl Status {
+    /// All of them.
+    pub const ALL: [Self; 6] = [
+        Self::Completed,
+        Self::BudgetExhausted,
+        Self::Cancelled,
+        Self::Blocked,
+        Self::Failed,
+        Self::InvalidResult,
+    ];
+
     /// The word as written in files.
     pub fn as_str(self) -> &'static str {
         match self {

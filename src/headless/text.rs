@@ -90,7 +90,12 @@ impl Text {
                 Duration::from_millis(*delay_ms).as_secs_f64(),
                 lines::sentence(reason)
             )),
-            Fact::ApprovalRequested { .. }
+            Fact::Paused { .. }
+            | Fact::Resumed { .. }
+            | Fact::WrapUpRequested { .. }
+            | Fact::BudgetExtended { .. }
+            | Fact::Steered { .. }
+            | Fact::ApprovalRequested { .. }
             | Fact::ApprovalDecided { .. }
             | Fact::FilesChanged { .. }
             | Fact::ModeChanged { .. }

@@ -87,6 +87,7 @@ pub fn config(settings: &Settings) -> Result<Config, SetupError> {
         max_depth: settings.limits.depth,
         patience: plan.patience(provider.identity().local),
         compact_at: server::share(settings.compact_at),
+        role_files: settings.roles.clone(),
         more_roles: Vec::new(),
         timeout: settings.timeout,
         pins: pins.map(|pin| Pin { name: pin.name.clone(), text: pin.text.clone() }).collect(),

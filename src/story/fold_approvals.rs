@@ -99,7 +99,8 @@ impl Story {
                 Place::Child(id) => self.delegations.get_mut(id).and_then(|node| node.run.as_mut()),
             };
             if let Some(run) = run {
-                run.stand(stands, event.ts);
+                let from = run.quiet_from().map_or(event.ts, |from| from.max(event.ts));
+                run.stand(stands, if stands { from } else { event.ts });
             }
             at = match place {
                 Place::Parent => None,
@@ -117,7 +118,12 @@ impl Story {
             Place::Child(id) => self.delegations.get(id).is_some_and(Node::asks),
         };
         let mut running = self.running_children(place).peekable();
-        let waits = asks || running.peek().is_some();
+        let run = match place {
+            Place::Parent => self.parent.as_ref(),
+            Place::Child(id) => self.delegations.get(id).and_then(|node| node.run.as_ref()),
+        };
+        let paused = run.is_some_and(|run| run.quiet_from().is_some());
+        let waits = asks || paused || running.peek().is_some();
         let child_stands = |child: Option<NodeId>| {
             let run = child.and_then(|id| self.delegations.get(id)?.run.as_ref());
             run.is_some_and(Run::is_standing)

@@ -13,6 +13,7 @@ mod fold;
 mod fold_approvals;
 mod fold_calls;
 mod fold_own;
+mod fold_steering;
 mod fold_words;
 mod gauge;
 mod index;
@@ -33,6 +34,7 @@ pub use conversation::{Body, Entry, Notice, Speech};
 pub use delegation::{Counts, Delegations, Node, NodeId, NodeState, Runaway};
 pub use fold::DIFF;
 pub use fold_own::OWN_COMMAND;
+pub use fold_steering::STEERED;
 pub use gauge::{Gauge, Used};
 pub use run::{Doing, End, Phase, Run, STREAMING_MS};
 
@@ -156,6 +158,11 @@ impl Story {
                 );
             }
             Fact::CancelRequested { target, by } => self.cancel_requested(event, target, *by),
+            Fact::Paused { .. } => self.paused(event, true),
+            Fact::Resumed { .. } => self.paused(event, false),
+            Fact::WrapUpRequested { .. } => self.remark(event, "asked to wrap up"),
+            Fact::BudgetExtended { text, limits, .. } => self.extended(event, limits, text),
+            Fact::Steered { text, .. } => self.remark(event, &format!("you said: {text}")),
             Fact::RunFinished(end) => self.run_finished(event, end),
             Fact::RetryScheduled { delay_ms, http_status, .. } => {
                 self.retry_scheduled(event, *delay_ms, *http_status);
@@ -284,5 +291,10 @@ fn moves_clocks(fact: &Fact) -> bool {
             | Fact::RunFinished(_)
             | Fact::ToolStarted { .. }
             | Fact::ToolFinished { .. }
+            | Fact::Paused { .. }
+            | Fact::Resumed { .. }
+            | Fact::Message(_)
+            | Fact::TurnStarted { .. }
+            | Fact::RetryScheduled { .. }
     )
 }

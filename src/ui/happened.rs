@@ -62,6 +62,11 @@ pub(super) fn happened(screen: &mut Screen, story: &Story, event: &Event, now: T
         | Fact::ApprovalDecided { .. }
         | Fact::FilesChanged { .. }
         | Fact::CancelRequested { .. }
+        | Fact::Paused { .. }
+        | Fact::Resumed { .. }
+        | Fact::WrapUpRequested { .. }
+        | Fact::BudgetExtended { .. }
+        | Fact::Steered { .. }
         | Fact::RunFinished(_)
         | Fact::Unknown => {}
     }

@@ -28,6 +28,8 @@ pub enum Action {
     CancelChild,
     /// Cancel the selected child.
     CancelSelected,
+    /// Steer the selected child.
+    Steer(Push),
     /// Close, leave, or ask whether to stop.
     Escape,
     /// The next pane.
@@ -74,6 +76,19 @@ pub enum Action {
     Interrupt,
     /// Quit from an empty input.
     EndOfInput,
+}
+
+/// A way to steer the selected child.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Push {
+    /// Start nothing new, or go on.
+    Pause,
+    /// Report in the next turn.
+    WrapUp,
+    /// Use half as much again.
+    Extend,
+    /// Write to it.
+    Message,
 }
 
 /// A way to answer a call that waits for a person's word.

@@ -13,6 +13,7 @@ use super::overlay::{Overlay, Page};
 use super::paint::Tone;
 use super::screen::Screen;
 use super::slash::{self, Refused, Slash};
+use super::steering;
 use super::view::words::budget_words;
 
 /// Sends a user's message: it is shown as waiting until the history has it.
@@ -88,6 +89,7 @@ fn run(screen: &mut Screen, story: &Story, command: Slash, now: Timestamp) -> Ve
         Slash::Stop => {
             screen.say(lang.pick("nothing is running", "没有正在运行的任务"), Tone::Plain, now);
         }
+        Slash::Steer { whom, steer } => return steering::asked(screen, story, whom, steer, now),
         Slash::Cancel(None) => return cancel_active(screen, story, now),
         Slash::Cancel(Some(task)) => {
             if let Some(node) = story.delegations().of_task(task) {

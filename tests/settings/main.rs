@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 mod hands;
+mod roles;
 mod trust;
 mod world;
 

@@ -9,7 +9,7 @@ use crate::domain::command::BudgetChoice;
 use crate::domain::event::{ContractView, Receipt, Share, Timestamp};
 use crate::domain::report::Report;
 use crate::sanitize;
-use crate::story::{Call, Gauge, Node, Run, Story};
+use crate::story::{Call, End, Gauge, Node, NodeState, Run, Story};
 
 use super::super::lang::Lang;
 use super::super::layout::Shape;
@@ -121,7 +121,10 @@ fn json_text(value: &serde_json::Value) -> String {
 
 /// A child in full: what it does, what it was given, what it has used, what came back.
 pub fn child(node: &Node, lang: Lang, now: Timestamp) -> Vec<Paragraph> {
-    let (state, tone) = words::doing(node.doing(now), lang, now);
+    let (mut state, tone) = words::doing(node.doing(now), lang, now);
+    if let NodeState::Ended(End { code: Some(code), .. }) = &node.state {
+        state = format!("{state} ({code})");
+    }
     let mut page = Vec::new();
     if !node.description.is_empty() {
         page.push(Paragraph::heading(node.description.clone()));
