@@ -19,6 +19,8 @@ mod frames;
 mod keys;
 #[path = "screen/steering.rs"]
 mod steering;
+#[path = "screen/levels.rs"]
+mod levels;
 #[path = "screen/stories.rs"]
 mod stories;
 #[path = "screen/told.rs"]

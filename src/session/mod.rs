@@ -30,6 +30,7 @@ use crate::agent::cancel::{CancelScope, LiveTasks};
 use crate::agent::changes::Changes;
 use crate::agent::clock::RunClock;
 use crate::agent::host::{Host, Inbox, RunTree, Typed};
+use crate::agent::places::Seat;
 use crate::agent::run::{Run, RunShared, standing_tokens};
 use crate::agent::steering::Steering;
 use crate::domain::command::Command;
@@ -400,11 +401,14 @@ impl Conversation {
         });
         let system = briefing::parent_prompt(&roles, &contract, host.asker);
         let schemas = host.toolbox.schemas(&tools);
+        let tree = RunTree::new(self.switch.clone(), ledger, roles);
         RunShared {
             standing_tokens: standing_tokens(&system, &schemas),
             system: system.into(),
             schemas: schemas.into(),
-            tree: Arc::new(RunTree::new(self.switch.clone(), ledger, roles)),
+            seat: Seat::root(Arc::clone(&tree.places)),
+            own_store: Mutex::default(),
+            tree: Arc::new(tree),
             provider: Arc::clone(&self.provider),
             contract,
             account,
