@@ -9,6 +9,7 @@ use offshoot::domain::event::{Fact, Failure};
 use offshoot::domain::ids::{CallId, RunId, TaskId};
 use offshoot::domain::report::By;
 use offshoot::domain::role::{OUTPUT_PER_REQUEST, Permission, Role};
+use offshoot::domain::role_file::RoleSource;
 use offshoot::domain::rules::Rules;
 use offshoot::domain::usage::Usage;
 use offshoot::provider::retry::Patience;
@@ -98,7 +99,9 @@ pub fn stage(script: &Value) -> Stage {
         budget: Preset::Normal.child(),
         output_per_request: OUTPUT_PER_REQUEST,
         models: Vec::new(),
+        model: None,
         report_fields: Vec::new(),
+        source: RoleSource::BuiltIn,
     }];
     stage
 }
