@@ -17,6 +17,8 @@ mod feed;
 mod frames;
 #[path = "screen/keys.rs"]
 mod keys;
+#[path = "screen/steering.rs"]
+mod steering;
 #[path = "screen/stories.rs"]
 mod stories;
 #[path = "screen/view.rs"]
