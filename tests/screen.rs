@@ -17,10 +17,10 @@ mod feed;
 mod frames;
 #[path = "screen/keys.rs"]
 mod keys;
-#[path = "screen/steering.rs"]
-mod steering;
 #[path = "screen/levels.rs"]
 mod levels;
+#[path = "screen/steering.rs"]
+mod steering;
 #[path = "screen/stories.rs"]
 mod stories;
 #[path = "screen/told.rs"]
