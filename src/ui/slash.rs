@@ -48,7 +48,12 @@ pub struct Refused(pub String);
 pub const COMMANDS: [(&str, &str, &str, &str); 11] = [
     ("/help", "", "keys and commands", "按键与命令"),
     ("/cancel", "[#N]", "cancel a child; its parent goes on", "取消一个子代理；父代理继续"),
-    ("/stop", "", "stop the answer and every child", "停止回答与所有子代理"),
+    (
+        "/stop",
+        "",
+        "stop the answer, every child and your command",
+        "停止回答、所有子代理与你的命令",
+    ),
     ("/delegate", "[ROLE] TEXT", "have the parent delegate TEXT", "让父代理委派 TEXT"),
     (
         "/budget",

@@ -494,6 +494,40 @@ fn the_users_own_command_runs_in_the_conversation() {
 }
 
 #[test]
+fn a_command_of_the_users_own_is_stopped_like_an_answer() {
+    let own = call("own1", "!", json!({"command": "sleep 600"}));
+    for (keys, typed) in [(["Esc", "Esc"], ""), (["^C", "^C"], ""), (["Enter", ""], "/stop")] {
+        let mut feed = Feed::new();
+        feed.starts(Origin::session(), &own);
+        let mut watch = Watch::new(feed, (100, 30));
+        watch.type_text(typed);
+        let first = watch.press(&keys[..1]);
+        if !typed.is_empty() {
+            assert_eq!(sent(&first), [&Command::Stop]);
+            continue;
+        }
+        assert_eq!(first, []);
+        assert!(watch.footer().contains("stop your command? Esc again: yes"), "{}", watch.footer());
+        watch.feed.wait(2_500);
+        assert_eq!(sent(&watch.press(&keys[1..])), [&Command::Stop], "{keys:?}");
+    }
+    let mut feed = two_ask();
+    feed.starts(Origin::session(), &own);
+    let mut watch = read(feed, (120, 40));
+    watch.press(&["^C"]);
+    let words = "stop the answer, 2 children and your command?";
+    assert!(watch.footer().contains(words), "{}", watch.footer());
+    // The question goes with what it is about.
+    let mut feed = Feed::new();
+    feed.starts(Origin::session(), &own);
+    let mut watch = Watch::new(feed, (100, 30));
+    watch.press(&["Esc"]);
+    watch.feed.ends(Origin::session(), &own, "", 1);
+    watch.see();
+    assert!(watch.screen.question.is_none());
+}
+
+#[test]
 fn the_end_of_what_a_running_command_writes_stands_under_its_call() {
     let mut feed = Feed::new();
     worker(&mut feed, 3);
