@@ -272,6 +272,50 @@ fn where_only_this_call_can_be_allowed_nothing_wider_is_sent() {
 }
 
 #[test]
+fn a_yes_to_tests_says_that_it_holds_for_the_session() {
+    let tests = |id: &str| call(id, "run_tests", json!({"command": "cargo test"}));
+    let what = || Asked { summary: "cargo test", prefix: Some("cargo test"), ..Asked::default() };
+    let by_child = || {
+        let mut feed = Feed::new();
+        worker(&mut feed, 3);
+        feed.says(child(3), "", vec![tests("d1")]).asks(child(3), &tests("d1"), &what());
+        feed
+    };
+    let text = read(by_child(), (120, 40)).text();
+    let words = "y  this command, as shown, for all worker children this session";
+    assert!(text.contains(words) && !text.contains("this once"), "{text}");
+    let text = read(by_child(), (50, 15)).text();
+    assert!(text.contains("y this command · c child"), "{text}");
+    let mut zh = read(by_child(), (120, 40));
+    zh.screen.lang = Lang::Zh;
+    let text = zh.text();
+    assert!(text.contains("y  本会话内全部 worker 子代理：此命令，按所示"), "{text}");
+    let mut feed = Feed::new();
+    feed.user(1, "go").run(1).turn(parent(1), 1).says(parent(1), "", vec![tests("p1")]);
+    feed.asks(parent(1), &tests("p1"), &Asked { prefix: None, ..what() });
+    let text = read(feed, (120, 40)).text();
+    for words in
+        ["y  this command, as shown, for the parent, this session", "only this command can be"]
+    {
+        assert!(text.contains(words), "{words}\n{text}");
+    }
+}
+
+#[test]
+fn what_the_keys_of_a_question_are_called_fits_a_parent_too() {
+    let mut feed = Feed::new();
+    let call = test_call("p1");
+    feed.user(1, "go").run(1).turn(parent(1), 1).says(parent(1), "", vec![call.clone()]);
+    let what = Asked { summary: "cargo test", prefix: Some("cargo test"), ..Asked::default() };
+    feed.asks(parent(1), &call, &what);
+    let mut watch = read(feed, (120, 40));
+    assert!(watch.footer().contains("y yes · n no · c this run"), "{}", watch.footer());
+    watch.screen.size = (50, 15);
+    let text = watch.text();
+    assert!(text.contains("y once · c answer · s session"), "{text}");
+}
+
+#[test]
 fn the_parent_asks_by_its_name_and_its_answer_goes_to_its_run() {
     let mut feed = Feed::new();
     let call = test_call("p1");
