@@ -200,7 +200,8 @@ impl Conversation {
                 tasks: AtomicU32::new(0),
             }),
         };
-        let fence = conversation.host.fence().await;
+        let network = conversation.permissions.contains(&Permission::Network);
+        let fence = conversation.host.fence().await.with_network(network);
         conversation
             .tell(Fact::SessionStarted {
                 session: config.id,
@@ -213,6 +214,9 @@ impl Conversation {
                 budget: limits.parent,
             })
             .await;
+        if let Some(text) = held::unfenced(&conversation.host, &conversation.permissions, &fence) {
+            conversation.tell(Fact::notice(Level::Warning, "UNFENCED", text)).await;
+        }
         for (level, code, text) in config.notices {
             conversation.tell(Fact::notice(level, &code, text)).await;
         }

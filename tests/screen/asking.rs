@@ -467,16 +467,15 @@ fn shift_tab_takes_the_next_mode_and_the_header_shows_it_once_it_holds() {
     assert_eq!(asked.press(&["S-Tab"]), [], "not in the midst of a question");
 }
 
-#[test]
-fn the_page_of_permissions_names_what_is_missing() {
+/// A session whose commands are fenced like this.
+fn fenced_as(fence: &str) -> Feed {
     let mut feed = Feed::new();
     let Fact::SessionStarted { session, version, workspace, provider, model, budget, .. } =
         feed.log[0].fact.clone()
     else {
         panic!("a session starts");
     };
-    let fence = "partial (network not fenced, signals not fenced)".to_owned();
-    let permission_mode = "ask".to_owned();
+    let (fence, permission_mode) = (fence.to_owned(), "ask".to_owned());
     let started = Fact::SessionStarted {
         session,
         version,
@@ -488,6 +487,27 @@ fn the_page_of_permissions_names_what_is_missing() {
         budget,
     };
     feed.add(Origin::session(), started);
+    feed
+}
+
+#[test]
+fn an_open_network_is_said_in_the_header_and_on_the_page() {
+    let mut feed = fenced_as("fenced · network open");
+    feed.user(1, "go").run(1).turn(parent(1), 1);
+    let mut watch = Watch::new(feed, (120, 40));
+    let header = watch.text().lines().next().unwrap().to_owned();
+    assert!(header.contains("ask · fenced · network open"), "{header}");
+    watch.type_text("/permissions");
+    watch.press(&["Enter"]);
+    let text = watch.text();
+    assert!(text.contains("commands have the whole network (fence.network)"), "{text}");
+    assert!(!text.contains("your other files, the network"), "{text}");
+    assert!(text.contains("not your other files or other processes"), "{text}");
+}
+
+#[test]
+fn the_page_of_permissions_names_what_is_missing() {
+    let feed = fenced_as("partial (network not fenced, signals not fenced)");
     let mut watch = Watch::new(feed, (120, 40));
     watch.type_text("/permissions");
     watch.press(&["Enter"]);

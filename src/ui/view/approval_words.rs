@@ -40,15 +40,16 @@ pub fn title(approval: &Approval, story: &Story, lang: Lang) -> String {
 /// in short.
 pub fn head(approval: &Approval, width: usize, most: usize, lang: Lang) -> Vec<Row> {
     let fence = approval.fence.as_deref().filter(|_| approval.command.is_some());
-    let whole = [what(approval), words_of(fence), place(approval, lang)].concat();
+    let fence = fence.map(str::to_owned);
+    let whole = [what(approval), words_of(fence.as_deref()), place(approval, lang)].concat();
     let layout = Layout::of(&sanitize::line(&whole), width);
     if layout.height() > 1 && layout.height() <= most.min(MOST_HEAD) {
         return (0..layout.height()).map(|row| Row::of(layout.row(row), Tone::Strong)).collect();
     }
     let is_long = layout.height() > 1;
-    let shown = fence.map(|fence| if is_long { permissions::split(fence).0 } else { fence });
-    let tone = if fence == Some("fenced") { Tone::Good } else { Tone::Warning };
-    let row = Row::of(what(approval), Tone::Strong).and(words_of(shown), tone);
+    let tone = if fence.as_deref() == Some("fenced") { Tone::Good } else { Tone::Warning };
+    let shown = fence.map(|fence| if is_long { permissions::in_short(&fence) } else { fence });
+    let row = Row::of(what(approval), Tone::Strong).and(words_of(shown.as_deref()), tone);
     vec![row.and(place(approval, lang), Tone::Plain)]
 }
 
