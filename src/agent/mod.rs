@@ -21,6 +21,7 @@ mod deeds;
 pub mod delegate;
 pub mod dispatch;
 mod evidence;
+pub mod follow;
 pub mod guidance;
 pub mod host;
 mod may;
