@@ -225,6 +225,7 @@ async fn finish(parent: &RunShared, ticket: &Ticket, run: Run, ending: Ending) -
             ..conclude::finished(&run, ending)
         })))
         .await;
+    child.host.run_ended(child.contract.run());
     let end = task_end(report, run.record.usage_total, ending, json);
     CallEnd { duration_ms: child.clock.elapsed_ms(), ..end }
 }

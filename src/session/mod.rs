@@ -351,7 +351,8 @@ impl Conversation {
         self.tell(Fact::notice(Level::Error, "RUN_LOST", text)).await;
         let finished = errand::lost();
         let fact = Fact::RunFinished(Box::new(finished));
-        self.host.emit(&Origin::parent(running.id), fact).await;
+        self.host.emit(&Origin::parent(running.id.clone()), fact).await;
+        self.host.run_ended(&running.id);
     }
 
     async fn begin(&mut self, errand: Errand) {

@@ -335,6 +335,25 @@ fn an_answer_for_the_parents_session_holds_in_its_next_answer() {
 }
 
 #[test]
+fn what_was_allowed_to_a_run_alone_goes_with_it_and_nothing_else_does() {
+    let call = Call::new("bash: make");
+    let mut given = Allowances::default();
+    given.keep(&Answer::Child, &child(1, "worker"), &call.view(), None);
+    let empty = {
+        let mut given = given.clone();
+        given.run_ended(&RunId::child(TaskId(1), 1));
+        given
+    };
+    assert_eq!(empty, Allowances::default());
+    given.keep(&Answer::Session, &child(1, "worker"), &call.view(), None);
+    given.run_ended(&RunId::child(TaskId(1), 1));
+    let (rules, fence) = (Rules::default(), fence(FenceLevel::Fenced));
+    let standing = Standing { mode: Mode::Ask, fence: &fence, rules: &rules, allowances: &given };
+    let found = permit::decide(&standing, &child(2, "worker"), &call.view());
+    assert_eq!(word(&found), "allow Earlier");
+}
+
+#[test]
 fn one_yes_confirms_the_test_command_for_the_session() {
     let (tests, other) = (Call::new("run_tests: cargo test"), Call::new("run_tests: cargo test x"));
     let mut given = Allowances::default();
