@@ -317,6 +317,20 @@ async fn a_childs_changes_are_its_parents_too() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn more_changes_than_are_named_are_counted_in_the_report_and_by_the_parent() {
+    let many: String = (0..1_002).map(|number| format!("put d/{number} x\n")).collect();
+    let calls = json!([bash("k1", many.trim_end())]);
+    let played = stage(&worker(calls, r#"{"summary":"did it"}"#)).play("go").await;
+    let words = "1002 files changed; the first 1000 are named, 2 more are not";
+    let end = child_end(&played);
+    let report = end.report.unwrap();
+    assert_eq!((end.changed.len(), warnings(&report, WarningCode::Cut)[0]), (1_000, words));
+    assert_eq!(notices(&played, "CUT"), [words]);
+    let played = stage(&parent(&[json!([bash("k1", "put d x")])])).play("go").await;
+    assert!(notices(&played, "CUT").is_empty());
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_claimed_change_that_never_happened_and_a_hidden_one_are_named() {
     let calls = json!([bash("k1", "put src/c.txt other\nput d.txt 4")]);
     let answer = r#"{"summary":"done","changed_paths":["a.txt","d.txt","src/never.txt"]}"#;

@@ -215,6 +215,7 @@ async fn finish(parent: &RunShared, ticket: &Ticket, run: Run, ending: Ending) -
             ..conclude::finished(&run, ending)
         })))
         .await;
+    child.host.run_ended(child.contract.run());
     let end = task_end(ChildEnd::of(&run.record, report), ending, json);
     CallEnd { duration_ms: child.clock.elapsed_ms(), ..end }
 }

@@ -12,7 +12,7 @@ use crate::domain::approval::{Asker, Mode};
 use crate::domain::context_store::ContextStore;
 use crate::domain::event::{Fact, Origin, Timestamp};
 use crate::domain::fence::Fence;
-use crate::domain::ids::TaskId;
+use crate::domain::ids::{RunId, TaskId};
 use crate::domain::ledger::{AccountId, Ledger};
 use crate::domain::role::RoleTable;
 use crate::domain::rules::Rules;
@@ -102,6 +102,12 @@ impl Host {
             Some(fence) => fence.clone(),
             None => self.sandbox.fence().await,
         }
+    }
+
+    /// A run has ended and was told: what nobody can ask for any more is let go.
+    pub fn run_ended(&self, run: &RunId) {
+        self.approvals.run_ended(run);
+        self.changes.ended(run);
     }
 
     /// Tells what happened.

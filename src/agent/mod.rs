@@ -23,6 +23,7 @@ pub mod delegate;
 pub mod dispatch;
 mod evidence;
 mod fields;
+pub mod follow;
 pub mod guidance;
 pub mod host;
 mod lineage;

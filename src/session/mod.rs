@@ -206,7 +206,8 @@ impl Conversation {
                 tasks: AtomicU32::new(0),
             }),
         };
-        let fence = conversation.host.fence().await;
+        let network = conversation.permissions.contains(&Permission::Network);
+        let fence = conversation.host.fence().await.with_network(network);
         conversation
             .tell(Fact::SessionStarted {
                 session: config.id,
@@ -219,6 +220,9 @@ impl Conversation {
                 budget: limits.parent,
             })
             .await;
+        if let Some(text) = held::unfenced(&conversation.host, &conversation.permissions, &fence) {
+            conversation.tell(Fact::notice(Level::Warning, "UNFENCED", text)).await;
+        }
         for (level, code, text) in config.notices {
             conversation.tell(Fact::notice(level, &code, text)).await;
         }
@@ -352,7 +356,8 @@ impl Conversation {
         self.tell(Fact::notice(Level::Error, "RUN_LOST", text)).await;
         let finished = errand::lost();
         let fact = Fact::RunFinished(Box::new(finished));
-        self.host.emit(&Origin::parent(running.id), fact).await;
+        self.host.emit(&Origin::parent(running.id.clone()), fact).await;
+        self.host.run_ended(&running.id);
     }
 
     async fn begin(&mut self, errand: Errand) {

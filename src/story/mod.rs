@@ -208,6 +208,12 @@ impl Story {
         !self.own_running.is_empty()
     }
 
+    /// True while there is something that could be stopped: an answer, or a command of the user's
+    /// own.
+    pub fn is_stoppable(&self) -> bool {
+        self.is_running() || self.runs_own_command()
+    }
+
     /// The session's own facts, once it has started.
     pub fn session(&self) -> Option<&Session> {
         self.session.as_ref()

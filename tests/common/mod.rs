@@ -414,7 +414,7 @@ pub fn fence(level: FenceLevel) -> Fence {
         FenceLevel::Fenced => Vec::new(),
         FenceLevel::Partial | FenceLevel::Unfenced => vec!["files not fenced".to_owned()],
     };
-    Fence { level, loopback: true, missing }
+    Fence { level, loopback: true, missing, network_open: false }
 }
 
 /// A script in which the parent makes `calls` and then answers `reply`.
