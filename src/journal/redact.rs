@@ -71,6 +71,11 @@ impl Redactor {
         }
     }
 
+    /// True if the content holds a secret that is looked for, or something in the shape of a key.
+    pub fn finds(&self, content: &[u8]) -> bool {
+        matches!(self.text(&String::from_utf8_lossy(content)), Cow::Owned(_))
+    }
+
     /// The fact with every text in it redacted, keys of arguments included.
     #[must_use]
     pub fn fact(&self, fact: Fact) -> Fact {
