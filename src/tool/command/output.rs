@@ -335,7 +335,7 @@ mod tests {
     }
 
     proptest! {
-        #![proptest_config(ProptestConfig::with_cases(if std::env::var_os("OFFSHOOT_SOAK").is_some() { 5_000 } else { 64 }))]
+        #![proptest_config(ProptestConfig::with_cases(if std::env::var_os("OFFSHOOT_SOAK").is_some_and(|value| value == "1") { 5_000 } else { 64 }))]
 
         #[test]
         fn splitting_makes_no_difference(raw in proptest::collection::vec(any::<u8>(), 0..400), at in 0_usize..400) {
