@@ -35,14 +35,11 @@ impl Text {
     /// What stands before a call: `tool: ` at the margin for the parent, `[子] ` indented for a
     /// child, with its number while several run.
     fn caller(&self, origin: &Origin) -> String {
-        match &origin.parent_run {
-            None => "tool: ".to_owned(),
-            Some(_) => {
-                let several = self.live.len() > 1;
-                let number = if several { number(origin.task) } else { String::new() };
-                format!("{}[子] {number}", self.indent(origin))
-            }
+        if origin.parent_run.is_none() {
+            return "tool: ".to_owned();
         }
+        let number = if self.live.len() > 1 { number(origin.task) } else { String::new() };
+        format!("{}[子] {number}", self.indent(origin))
     }
 
     /// What stands before all that is said of a child: more, the deeper it is.
