@@ -172,6 +172,9 @@ pub struct Options {
     /// Children that may run at the same time
     #[arg(long, global = true, allow_negative_numbers = true, value_name = "N")]
     pub max_active: Option<u32>,
+    /// Levels of children, from 1 to 4; above 1 a child can delegate too [default: 1]
+    #[arg(long, global = true, allow_negative_numbers = true, value_name = "N")]
+    pub max_depth: Option<String>,
     /// Cancel everything after this time
     #[arg(long, global = true, allow_negative_numbers = true, value_name = "SECONDS")]
     pub timeout: Option<String>,
@@ -237,8 +240,6 @@ pub enum Approve {
 /// The options that are in the manual and not in the program.
 #[derive(Debug, Default, Args)]
 struct Later {
-    #[arg(long, global = true, hide = true, value_name = "N")]
-    max_depth: Option<OsString>,
     #[arg(long = "continue", global = true, hide = true)]
     go_on: bool,
     #[arg(short, long, global = true, hide = true, action = clap::ArgAction::Count)]
@@ -377,7 +378,6 @@ impl Verb {
 impl Later {
     fn first(&self) -> Option<(&'static str, &'static str)> {
         let given = [
-            (self.max_depth.is_some(), "--max-depth", "today a child cannot delegate further"),
             (self.go_on, "--continue", "today every start is a new session"),
             (
                 self.verbose > 0,

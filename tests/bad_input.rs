@@ -123,7 +123,6 @@ fn what_is_planned_and_not_built_is_refused_by_name() {
         (&["replay", "x.jsonl", "--speed", "2", "--check"], "`offshoot replay`"),
         (&["export", "x", "--format", "md"], "`offshoot export`"),
         (&["eval", "tasks.json"], "`offshoot eval`"),
-        (&["run", "--max-depth", "2", "q"], "`--max-depth`"),
         (&["--continue"], "`--continue`"),
         (&["run", "-v", "q"], "`--verbose`"),
     ];

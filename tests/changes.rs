@@ -317,6 +317,20 @@ async fn a_childs_changes_are_its_parents_too() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn more_changes_than_are_named_are_counted_in_the_report_and_by_the_parent() {
+    let many: String = (0..1_002).map(|number| format!("put d/{number} x\n")).collect();
+    let calls = json!([bash("k1", many.trim_end())]);
+    let played = stage(&worker(calls, r#"{"summary":"did it"}"#)).play("go").await;
+    let words = "1002 files changed; the first 1000 are named, 2 more are not";
+    let end = child_end(&played);
+    let report = end.report.unwrap();
+    assert_eq!((end.changed.len(), warnings(&report, WarningCode::Cut)[0]), (1_000, words));
+    assert_eq!(notices(&played, "CUT"), [words]);
+    let played = stage(&parent(&[json!([bash("k1", "put d x")])])).play("go").await;
+    assert!(notices(&played, "CUT").is_empty());
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_claimed_change_that_never_happened_and_a_hidden_one_are_named() {
     let calls = json!([bash("k1", "put src/c.txt other\nput d.txt 4")]);
     let answer = r#"{"summary":"done","changed_paths":["a.txt","d.txt","src/never.txt"]}"#;
@@ -474,7 +488,12 @@ async fn what_was_seen_through_a_command_only_is_no_verified_evidence() {
 async fn copies_go_with_the_session_and_hold_no_secret() {
     let mut stage = stage(&parent(&[json!([bash("k1", "put a.txt other")])]));
     stage.secrets = vec!["hush-hush-42".to_owned()];
-    let played = stage.file("key", "hush-hush-42").play("go").await;
+    let stage = stage
+        .file("key", "hush-hush-42")
+        .file(".env", "PASSWORD=plain")
+        .file("deploy/id_rsa", "hush, in no known form")
+        .file("notes", "hush: ghp_0123456789abcdefghijABCDEFGHIJ0123");
+    let played = stage.play("go").await;
     let copies: Vec<String> = played
         .files()
         .into_iter()
@@ -484,8 +503,10 @@ async fn copies_go_with_the_session_and_hold_no_secret() {
     for text in ["one\n", "other", "two\n", "three\n"] {
         assert!(copies.contains(&text.to_owned()), "{text:?} is not in {copies:?}");
     }
-    assert!(!copies.iter().any(|text| text.contains("hush")));
-    assert_eq!(notices(&played, "COPIES_LEFT_OUT").len(), 1);
+    assert!(!copies.iter().any(|text| text.contains("hush") || text.contains("PASSWORD")));
+    let left_out = notices(&played, "COPIES_LEFT_OUT");
+    assert_eq!(left_out.len(), 1);
+    assert!(left_out[0].starts_with("4 files "), "{left_out:?}");
 }
 
 /// Runs, asks for a diff, ends, and returns what was shown.

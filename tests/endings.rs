@@ -15,6 +15,7 @@ use offshoot::domain::command::Command;
 use offshoot::domain::ids::TaskId;
 use offshoot::domain::report::{By, Status};
 use offshoot::domain::role::Permission;
+use offshoot::domain::rules::Rules;
 use offshoot::domain::violation::Code;
 use offshoot::provider::script::Script;
 use offshoot::provider::{ChunkStream, Identity, Provider, Request};
@@ -234,6 +235,7 @@ fn screen(played: &Played, lang: Lang) -> String {
         fence: None,
         context_window: None,
         language_model: true,
+        rules: Rules::default(),
     };
     let (width, height) = (200, 40);
     let mut screen = Screen::new(lang, Palette { colour: false }, header, (width, height));

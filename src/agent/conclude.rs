@@ -3,7 +3,7 @@
 
 use std::fmt::Write as _;
 
-use super::changes::MOST_PATHS;
+use super::changes::{MOST_PATHS, cut};
 use super::claims::{Claims, MAX_RAW_BYTES};
 use super::record::Record;
 use super::run::Run;
@@ -38,6 +38,7 @@ pub async fn report(run: &Run, ending: Ending) -> (Ending, Report) {
     warnings.extend(doubts);
     warnings.extend(deeds::doubts(run, &claims, &changed));
     warnings.extend(recorded_doubts(&run.record, ending, needs_review));
+    warnings.extend(cut(changed.len()).map(|text| Warning::new(WarningCode::Cut, text)));
     let report = Report {
         task_id: shared.contract.task_id(),
         attempt: Some(shared.contract.attempt()),

@@ -11,6 +11,7 @@ use futures_util::FutureExt;
 use super::cancel::CancelScope;
 use super::clock::RunClock;
 use super::host::{Host, Inbox, RunTree};
+use super::places::Seat;
 use super::record::Record;
 use super::runaway::LoopGuard;
 use super::steering::{self, LastTurn, Steering};
@@ -18,7 +19,7 @@ use super::turn::TurnPlan;
 use super::{compact, conclude, dispatch, turn};
 use crate::domain::approval::Asker;
 use crate::domain::budget::Dimension;
-use crate::domain::context_store::Sensitivity;
+use crate::domain::context_store::{ContextStore, Sensitivity};
 use crate::domain::contract::Contract;
 use crate::domain::event::{Fact, Failure, Level, MessageFact, Origin};
 use crate::domain::hash::Sha;
@@ -65,6 +66,11 @@ pub struct RunShared {
     pub above: Option<Arc<RunShared>>,
     /// The fingerprints of its children that are queued or running.
     pub children: Mutex<Vec<Sha>>,
+    /// Its place among those that work, and its children's.
+    pub seat: Seat,
+    /// What a child of it can be given as context, unless it is the run that answers the user,
+    /// for which the session's own store holds that.
+    pub own_store: Mutex<ContextStore>,
     /// What its model knows of files.
     pub seen: Arc<Seen>,
     /// Its running time.
@@ -77,6 +83,15 @@ impl RunShared {
     /// The fingerprints of its live children, for a short look.
     pub fn children(&self) -> MutexGuard<'_, Vec<Sha>> {
         self.children.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What its children can be given as context, for a short look.
+    pub fn store(&self) -> MutexGuard<'_, ContextStore> {
+        if self.contract.depth() == 0 {
+            self.host.store()
+        } else {
+            self.own_store.lock().unwrap_or_else(PoisonError::into_inner)
+        }
     }
 
     /// Cancels the run and everything under it, and tells so first.

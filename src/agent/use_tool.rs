@@ -15,6 +15,7 @@ use super::approve::{self, Permit, Wish};
 use super::changes;
 use super::clock::InFlight;
 use super::dispatch::CallEnd;
+use super::follow;
 use super::keeping;
 use super::run::RunShared;
 use super::steering::{self, Waiter};
@@ -107,20 +108,11 @@ async fn follow(
     shared: &RunShared,
     call: &ToolCall,
     working: impl Future<Output = ToolOutput>,
-    mut shown: mpsc::Receiver<String>,
+    shown: mpsc::Receiver<String>,
 ) -> (ToolOutput, Option<Failure>, bool) {
     tokio::pin!(working);
-    let raced = shared.scope.race(async {
-        loop {
-            tokio::select! {
-                biased;
-                output = &mut working => return output,
-                Some(text) = shown.recv() => {
-                    shared.emit(Fact::ToolProgress { call: call.call.clone(), text }).await;
-                }
-            }
-        }
-    });
+    let tell = |text| shared.emit(Fact::ToolProgress { call: call.call.clone(), text });
+    let raced = shared.scope.race(follow::follow(working.as_mut(), shown, tell));
     match raced.await {
         Ok(output) => {
             let failure = (!output.ok).then_some(Failure::Error);

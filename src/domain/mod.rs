@@ -47,6 +47,7 @@ pub mod role_file;
 pub mod rules;
 pub mod scope;
 pub mod secrecy;
+pub mod secret_file;
 pub mod secret_value;
 pub mod shell_words;
 pub mod spending;

@@ -35,15 +35,17 @@ impl Text {
     /// What stands before a call: `tool: ` at the margin for the parent, `[子] ` indented for a
     /// child, with its number while several run.
     fn caller(&self, origin: &Origin) -> String {
-        let depth = origin.run.as_ref().and_then(|run| self.depths.get(run)).copied();
-        match depth {
-            None if origin.parent_run.is_none() => "tool: ".to_owned(),
-            depth => {
-                let several = self.live.len() > 1;
-                let number = if several { number(origin.task) } else { String::new() };
-                format!("{}[子] {number}", "  ".repeat(depth.unwrap_or(1).max(1)))
-            }
+        if origin.parent_run.is_none() {
+            return "tool: ".to_owned();
         }
+        let number = if self.live.len() > 1 { number(origin.task) } else { String::new() };
+        format!("{}[子] {number}", self.indent(origin))
+    }
+
+    /// What stands before all that is said of a child: more, the deeper it is.
+    fn indent(&self, origin: &Origin) -> String {
+        let depth = origin.run.as_ref().and_then(|run| self.depths.get(run)).copied();
+        "  ".repeat(depth.unwrap_or(1).max(1))
     }
 
     fn progress(&mut self, event: &Event) -> Option<String> {
@@ -82,9 +84,11 @@ impl Text {
             {
                 Some(sanitize::block(message.text.trim()).into_owned())
             }
-            Fact::RunFinished(finished) if event.origin.parent_run.is_some() => {
-                Some(child_end(&event.origin, finished))
-            }
+            Fact::RunFinished(finished) if event.origin.parent_run.is_some() => Some(format!(
+                "{}{}",
+                self.indent(&event.origin),
+                child_end(&event.origin, finished)
+            )),
             Fact::CancelRequested { target, by } => {
                 let by = format!("{by:?}").to_lowercase();
                 Some(format!("offshoot: {} is being cancelled by {by}", sanitize::line(target)))
@@ -174,7 +178,7 @@ fn child_end(origin: &Origin, finished: &RunFinished) -> String {
         _ => format!("\n    changed: {}", changed.join(", ")),
     };
     let doubts = finished.report.as_ref().map(doubts).unwrap_or_default();
-    format!("  {task}{} after {turns}{changed}{doubts}", end_words(finished))
+    format!("{task}{} after {turns}{changed}{doubts}", end_words(finished))
 }
 
 /// What the runtime holds against a report, a line each; what is a matter of form is left out.

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::agent::host::Typed;
 use crate::agent::run::{Run, run_agent};
-use crate::agent::{compact, conclude};
+use crate::agent::{changes, compact, conclude};
 use crate::domain::event::{Fact, Level, RunFinished};
 use crate::domain::hash::Sha;
 use crate::domain::history::History;
@@ -95,7 +95,11 @@ async fn finish(run: Run, ending: Ending) -> (History, Usage) {
     let silent = ended_by_itself && conclude::last_message_is_silent(&run);
     let reply = Some(run.record.last_text.clone()).filter(|text| !silent && !text.is_empty());
     let finished = RunFinished { reply, ..conclude::finished(&run, ending) };
+    if let Some(text) = changes::cut(shared.host.changes.of(shared.contract.run()).len()) {
+        shared.emit(Fact::notice(Level::Warning, "CUT", text)).await;
+    }
     shared.emit(Fact::RunFinished(Box::new(finished))).await;
+    shared.host.run_ended(shared.contract.run());
     (run.history, run.record.usage_total)
 }
 

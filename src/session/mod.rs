@@ -31,6 +31,7 @@ use crate::agent::cancel::{CancelScope, LiveTasks};
 use crate::agent::changes::Changes;
 use crate::agent::clock::RunClock;
 use crate::agent::host::{Host, Inbox, RunTree, Typed};
+use crate::agent::places::Seat;
 use crate::agent::run::{Run, RunShared, standing_tokens};
 use crate::agent::steering::Steering;
 use crate::domain::command::Command;
@@ -208,7 +209,8 @@ impl Conversation {
                 tasks: AtomicU32::new(0),
             }),
         };
-        let fence = conversation.host.fence().await;
+        let network = conversation.permissions.contains(&Permission::Network);
+        let fence = conversation.host.fence().await.with_network(network);
         conversation
             .tell(Fact::SessionStarted {
                 session: config.id,
@@ -221,6 +223,9 @@ impl Conversation {
                 budget: limits.parent,
             })
             .await;
+        if let Some(text) = held::unfenced(&conversation.host, &conversation.permissions, &fence) {
+            conversation.tell(Fact::notice(Level::Warning, "UNFENCED", text)).await;
+        }
         for (level, code, text) in config.notices {
             conversation.tell(Fact::notice(level, &code, text)).await;
         }
@@ -345,7 +350,8 @@ impl Conversation {
         self.tell(Fact::notice(Level::Error, "RUN_LOST", text)).await;
         let finished = errand::lost();
         let fact = Fact::RunFinished(Box::new(finished));
-        self.host.emit(&Origin::parent(running.id), fact).await;
+        self.host.emit(&Origin::parent(running.id.clone()), fact).await;
+        self.host.run_ended(&running.id);
     }
 
     async fn begin(&mut self, errand: Errand) {
@@ -394,11 +400,14 @@ impl Conversation {
         });
         let system = briefing::parent_prompt(&roles, &contract, host.asker);
         let schemas = host.toolbox.schemas(&tools);
+        let tree = RunTree::new(self.switch.clone(), ledger, roles);
         RunShared {
             standing_tokens: standing_tokens(&system, &schemas),
             system: system.into(),
             schemas: schemas.into(),
-            tree: Arc::new(RunTree::new(self.switch.clone(), ledger, roles)),
+            seat: Seat::root(Arc::clone(&tree.places)),
+            own_store: Mutex::default(),
+            tree: Arc::new(tree),
             provider: Arc::clone(&self.provider),
             contract,
             account,

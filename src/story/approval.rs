@@ -7,6 +7,9 @@ use crate::domain::ids::{CallId, RunId};
 
 use super::delegation::NodeId;
 
+/// The tool whose command is confirmed once for the session.
+const RUN_TESTS: &str = "run_tests";
+
 /// Whose call it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Asker {
@@ -43,6 +46,14 @@ pub struct Approval {
     pub prefix: Option<String>,
     /// Since when it waits.
     pub since: Timestamp,
+}
+
+impl Approval {
+    /// True for a run of the tests, where a yes confirms the command for the session: it is asked
+    /// about once.
+    pub fn confirms_for_session(&self) -> bool {
+        self.name == RUN_TESTS
+    }
 }
 
 /// How a question about a call ended.

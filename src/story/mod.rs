@@ -24,8 +24,8 @@ mod run;
 use std::collections::HashMap;
 
 use crate::domain::budget::Budget;
-use crate::domain::event::{Event, Fact, Level, Timestamp};
-use crate::domain::ids::{CallId, RunId, SessionId};
+use crate::domain::event::{Event, Fact, Level};
+use crate::domain::ids::{CallId, SessionId};
 use crate::domain::report::Report;
 use crate::domain::usage::{MicroUsd, Usage};
 
@@ -118,13 +118,11 @@ pub struct Story {
     todo: Option<usize>,
     totals: Totals,
     runs: index::RunIndex,
-    last: Timestamp,
 }
 
 impl Story {
     /// Takes in the next event. Unknown and ill-fitting events change nothing.
     pub fn apply(&mut self, event: &Event) {
-        self.last = event.ts;
         let origin = &event.origin;
         match &event.fact {
             Fact::SessionStarted { .. } => self.session_started(&event.fact),
@@ -191,7 +189,11 @@ impl Story {
                 self.approval_decided(event, call, verdict);
             }
             Fact::FilesChanged { paths } => self.files_changed(origin, paths),
-            Fact::ContextAdded { card, sensitivity, .. } => self.context.add(card, *sensitivity),
+            Fact::ContextAdded { card, sensitivity, .. } if origin.run.is_none() => {
+                self.context.add(card, *sensitivity);
+            }
+            // What a child may hand on is its own.
+            Fact::ContextAdded { .. } => {}
             Fact::Unknown => {}
         }
         if moves_clocks(&event.fact) {
@@ -212,6 +214,12 @@ impl Story {
     /// True while a command of the user's own runs.
     pub fn runs_own_command(&self) -> bool {
         !self.own_running.is_empty()
+    }
+
+    /// True while there is something that could be stopped: an answer, or a command of the user's
+    /// own.
+    pub fn is_stoppable(&self) -> bool {
+        self.is_running() || self.runs_own_command()
     }
 
     /// The session's own facts, once it has started.
@@ -282,16 +290,6 @@ impl Story {
     /// Sums over the session.
     pub fn totals(&self) -> &Totals {
         &self.totals
-    }
-
-    /// The time of the newest event.
-    pub fn last_event(&self) -> Timestamp {
-        self.last
-    }
-
-    /// The child of this run id.
-    pub fn child_of_run(&self, run: &RunId) -> Option<&Node> {
-        self.runs.child(run).and_then(|id| self.delegations.get(id))
     }
 
     /// The child that a parent's `task` call became, if it became one.

@@ -142,10 +142,9 @@ fn wider(screen: &mut Screen, story: &Story, answer: Answer, now: Timestamp) -> 
     if approval.is_some_and(|approval| approval.prefix.is_some()) {
         return allow(screen, story, answer, now);
     }
-    let words = screen.lang.pick(
-        "only this call can be allowed: y once, n no",
-        "只能允许此次调用：y 允许一次，n 拒绝",
-    );
+    let words = screen
+        .lang
+        .pick("only what is shown can be allowed: y yes, n no", "只能允许所示内容：y 允许，n 拒绝");
     screen.say(words, Tone::Warning, now);
     Vec::new()
 }

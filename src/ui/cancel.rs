@@ -69,7 +69,7 @@ pub(super) fn escape(screen: &mut Screen, story: &Story, now: Timestamp) -> Vec<
         focus(screen, story, Focus::Composer);
         return Vec::new();
     }
-    if story.is_running() {
+    if story.is_stoppable() {
         return ask_or_stop(screen, now);
     }
     screen.question = None;
@@ -98,7 +98,7 @@ pub(super) fn interrupt(screen: &mut Screen, story: &Story, now: Timestamp) -> V
         screen.say(lang.pick("^C again quits", "再按 ^C 退出"), Tone::Plain, now);
         return Vec::new();
     }
-    if story.is_running() {
+    if story.is_stoppable() {
         return ask_or_stop(screen, now);
     }
     screen.say(lang.pick("^C again quits", "再按 ^C 退出"), Tone::Plain, now);

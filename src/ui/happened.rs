@@ -31,9 +31,12 @@ pub(super) fn happened(screen: &mut Screen, story: &Story, event: &Event, now: T
             index.and_then(|index| screen.pending.remove(index));
         }
         Fact::RunFinished(_) if !of_child => {
-            if !story.is_running() {
+            if !story.is_stoppable() {
                 screen.question = None;
             }
+        }
+        Fact::ToolFinished { .. } if event.origin.run.is_none() && !story.is_stoppable() => {
+            screen.question = None;
         }
         Fact::Notice { code, .. } if code == UNSENT => take_back(screen),
         Fact::Notice { code, .. } if code == SHELL_BUSY => own_command_refused(screen),

@@ -139,8 +139,8 @@ static BINDINGS: &[Binding] = &[
         "Esc",
         Action::Escape,
         (
-            "while something runs: asks; again within 3 s stops the answer and all children",
-            "运行中：先询问；3 秒内再按一次停止回答与全部子代理",
+            "while something runs: asks; again within 3 s stops the answer, all children and your command",
+            "运行中：先询问；3 秒内再按一次停止回答、全部子代理与你的命令",
         ),
     )
     .footer(1, "stop", "停止")

@@ -101,7 +101,7 @@ fn run(screen: &mut Screen, story: &Story, command: Slash, now: Timestamp) -> Ve
         Slash::Compact => return vec![Effect::Send(Command::Compact)],
         Slash::Model(None) => return vec![Effect::Send(Command::ListModels)],
         Slash::Model(Some(model)) => return vec![Effect::Send(Command::SetModel { model })],
-        Slash::Stop if story.is_running() => return vec![Effect::Send(Command::Stop)],
+        Slash::Stop if story.is_stoppable() => return vec![Effect::Send(Command::Stop)],
         Slash::Stop => {
             screen.say(lang.pick("nothing is running", "没有正在运行的任务"), Tone::Plain, now);
         }

@@ -86,7 +86,12 @@ pub const COMMANDS: [(&str, &str, &str, &str); 17] = [
         "预算增加一半（#0 为回答）",
     ),
     ("/tell", "[#N] TEXT", "tell a child TEXT before its next turn", "在子代理下一轮前告知 TEXT"),
-    ("/stop", "", "stop the answer and every child", "停止回答与所有子代理"),
+    (
+        "/stop",
+        "",
+        "stop the answer, every child and your command",
+        "停止回答、所有子代理与你的命令",
+    ),
     ("/delegate", "[ROLE] TEXT", "have the parent delegate TEXT", "让父代理委派 TEXT"),
     (
         "/budget",

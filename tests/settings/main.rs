@@ -178,6 +178,22 @@ fn a_project_can_narrow_and_choose_its_language() {
 }
 
 #[test]
+fn only_the_user_lets_children_delegate_and_a_project_can_take_it_back() {
+    let depth = |users: &str, projects: &str, typed: &[&str]| {
+        let world = World::new().users(users).projects(projects);
+        let settings = world.settings(typed);
+        (settings.limits.depth, warnings(&settings).len())
+    };
+    let three = "[budget]\ndepth = 3\n";
+    assert_eq!(depth("", "", &[]), (1, 0));
+    assert_eq!(depth(three, "", &[]), (3, 0));
+    assert_eq!(depth(three, "[budget]\ndepth = 2\n", &[]), (2, 0));
+    assert_eq!(depth(three, "[budget]\ndepth = 4\n", &[]), (3, 1));
+    assert_eq!(depth("", "[budget]\ndepth = 2\n", &[]), (1, 1));
+    assert_eq!(depth(three, "", &["--max-depth", "1"]), (1, 0));
+}
+
+#[test]
 fn a_value_that_a_project_gets_wrong_is_ignored_and_the_program_starts() {
     let settings = World::new().projects("retries = 99\nlang = \"zh\"\n").trusted().settings(&[]);
     assert!(warnings(&settings)[0].contains("retries"), "{:?}", warnings(&settings));

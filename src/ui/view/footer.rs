@@ -50,12 +50,24 @@ fn said(story: &Story, screen: &Screen) -> Option<(String, Tone)> {
 
 /// What Esc would stop.
 fn question(story: &Story, lang: Lang) -> String {
-    match (story.delegations().live_count(), lang) {
-        (0, Lang::En) => "stop the answer? Esc again: yes".to_owned(),
-        (1, Lang::En) => "stop the answer and 1 child? Esc again: yes".to_owned(),
-        (children, Lang::En) => format!("stop the answer and {children} children? Esc again: yes"),
-        (0, Lang::Zh) => "停止回答？再按 Esc 确认".to_owned(),
-        (children, Lang::Zh) => format!("停止回答与 {children} 个子代理？再按 Esc 确认"),
+    let mut what = Vec::new();
+    if story.is_running() {
+        what.push(lang.pick("the answer", "回答").to_owned());
+        match (story.delegations().live_count(), lang) {
+            (0, _) => {}
+            (1, Lang::En) => what.push("1 child".to_owned()),
+            (children, Lang::En) => what.push(format!("{children} children")),
+            (children, Lang::Zh) => what.push(format!(" {children} 个子代理")),
+        }
+    }
+    let command = lang.pick("your command", "你的命令").to_owned();
+    let last = if story.runs_own_command() { Some(command) } else { what.pop() };
+    let others = what.join(lang.pick(", ", "、"));
+    let and = if others.is_empty() { "" } else { lang.pick(" and ", "与") };
+    let all = format!("{others}{and}{}", last.unwrap_or_default());
+    match lang {
+        Lang::En => format!("stop {all}? Esc again: yes"),
+        Lang::Zh => format!("停止{all}？再按 Esc 确认"),
     }
 }
 

@@ -2,6 +2,7 @@
 //! can be changed.
 
 use crate::domain::approval::Mode;
+use crate::domain::fence::NETWORK_OPEN;
 use crate::domain::rules::Rules;
 use crate::sanitize;
 use crate::story::{Asker, Grant, Story};
@@ -90,11 +91,19 @@ fn fence(fence: &str, lang: Lang) -> Vec<Paragraph> {
     let (level, missing) = split(fence);
     let (means, tone) = match level {
         "fenced" => (
-            lang.pick(
-                "commands reach the workspace and what tools need, not your other files, the \
-                 network, or other processes",
-                "命令只能触及工作区与工具所需，不能触及你的其他文件、网络或其他进程",
-            ),
+            if is_open(fence) {
+                lang.pick(
+                    "commands reach the workspace and what tools need, not your other files or \
+                     other processes",
+                    "命令只能触及工作区与工具所需，不能触及你的其他文件或其他进程",
+                )
+            } else {
+                lang.pick(
+                    "commands reach the workspace and what tools need, not your other files, the \
+                     network, or other processes",
+                    "命令只能触及工作区与工具所需，不能触及你的其他文件、网络或其他进程",
+                )
+            },
             Tone::Good,
         ),
         "partial" => (
@@ -116,6 +125,16 @@ fn fence(fence: &str, lang: Lang) -> Vec<Paragraph> {
     };
     let level = if level.is_empty() { "-" } else { level };
     let mut page = vec![Paragraph::named(level, means).toned(tone)];
+    if is_open(fence) {
+        let words = lang.pick(
+            "commands have the whole network (fence.network); they are asked about, whatever the \
+             mode, unless a rule allows them by name",
+            "命令可用整个网络（fence.network）；无论何种模式都会询问，除非规则按名允许",
+        );
+        page.push(
+            Paragraph::named(lang.pick("network open", "网络开放"), words).toned(Tone::Warning),
+        );
+    }
     for what in missing {
         page.push(Paragraph::named(lang.pick("missing", "缺失"), what).toned(Tone::Warning));
     }
@@ -124,12 +143,23 @@ fn fence(fence: &str, lang: Lang) -> Vec<Paragraph> {
 
 /// The level, and each thing that is missing.
 pub fn split(fence: &str) -> (&str, Vec<&str>) {
+    let fence = fence.strip_suffix(NETWORK_OPEN).unwrap_or(fence);
     match fence.split_once(" (") {
         Some((level, rest)) => {
             (level, rest.strip_suffix(')').unwrap_or(rest).split(", ").collect())
         }
         None => (fence, Vec::new()),
     }
+}
+
+/// The level, and whether the network is open, where there is no room for what is missing.
+pub fn in_short(fence: &str) -> String {
+    let open = if is_open(fence) { NETWORK_OPEN } else { "" };
+    format!("{}{open}", split(fence).0)
+}
+
+fn is_open(fence: &str) -> bool {
+    fence.ends_with(NETWORK_OPEN)
 }
 
 #[cfg(test)]
@@ -141,5 +171,9 @@ mod tests {
         assert_eq!(split("fenced"), ("fenced", vec![]));
         let expected = ("partial", vec!["network not fenced", "signals not fenced"]);
         assert_eq!(split("partial (network not fenced, signals not fenced)"), expected);
+        let open = "partial (signals not fenced) · network open";
+        assert_eq!(split(open), ("partial", vec!["signals not fenced"]));
+        assert_eq!(in_short(open), "partial · network open");
+        assert_eq!(in_short("fenced"), "fenced");
     }
 }
