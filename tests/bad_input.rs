@@ -116,7 +116,7 @@ fn a_stream_of_a_session_that_never_began_says_why_and_ends() {
 #[test]
 fn what_is_planned_and_not_built_is_refused_by_name() {
     let ground = Ground::project();
-    let cases: [(&[&str], &str); 9] = [
+    let cases: [(&[&str], &str); 8] = [
         (&["resume"], "`offshoot resume`"),
         (&["resume", "latest"], "`offshoot resume`"),
         (&["sessions"], "`offshoot sessions`"),
