@@ -58,14 +58,14 @@ async fn note(shared: &RunShared, noted: Noted) -> Result<(), String> {
     let card = {
         let mut store = host.store();
         let old = store.get(&key).map(|entry| entry.snippet.card.kind);
-        let is_note = |kind| kind == SnippetKind::Note;
-        if old.is_some_and(|kind| !is_note(kind)) {
+        let of_model = |kind| kind == SnippetKind::Note;
+        if old.is_some_and(|kind| !of_model(kind)) {
             return Err(format!("nothing was noted: `{key}` is not yours; choose another key"));
         }
-        let notes = store.iter().filter(|entry| is_note(entry.snippet.card.kind)).count();
-        if old.is_none() && notes >= MOST_NOTES {
+        let count = store.iter().filter(|entry| of_model(entry.snippet.card.kind)).count();
+        if old.is_none() && count >= MOST_NOTES {
             return Err(format!(
-                "nothing was noted: there are {notes} notes; use an old key again"
+                "nothing was noted: there are {count} notes; use an old key again"
             ));
         }
         store.put(key, SnippetKind::Note, "noted by the parent", text.clone(), sensitivity)

@@ -193,8 +193,7 @@ impl Story {
                 self.context.add(card, *sensitivity);
             }
             // What a child may hand on is its own.
-            Fact::ContextAdded { .. } => {}
-            Fact::Unknown => {}
+            Fact::ContextAdded { .. } | Fact::Unknown => {}
         }
         if moves_clocks(&event.fact) {
             self.keep_clocks(event);

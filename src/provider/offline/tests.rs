@@ -620,7 +620,7 @@ async fn what_the_runtime_says_in_a_persons_place_is_no_question() {
     }];
     let list = user("[context keys for `task`: request (21 B), report:1 (9 B)]");
     let messages = [question, Message::Assistant(answer), Message::Results { results }, list];
-    let last = ask(request(0, &["task"], &messages)).await;
-    assert!(last.tool_calls().next().is_none(), "it answers instead of asking again");
-    assert!(last.text().contains("pytest"), "{}", last.text());
+    let answer = ask(request(0, &["task"], &messages)).await;
+    assert!(answer.tool_calls().next().is_none(), "it answers instead of asking again");
+    assert!(answer.text().contains("pytest"), "{}", answer.text());
 }
