@@ -184,6 +184,12 @@ pub struct Options {
     /// A text that tasks can choose as context; may be repeated
     #[arg(long, global = true, value_name = "NAME=TEXT|@FILE")]
     pub pin: Vec<String>,
+    /// The same for children whose model runs on this machine
+    #[arg(long, global = true, value_name = "NAME=TEXT|@FILE")]
+    pub pin_local: Vec<String>,
+    /// A secret that no model gets and that is blotted out wherever it turns up
+    #[arg(long, global = true, value_name = "NAME=@FILE")]
+    pub pin_secret: Vec<String>,
     /// Where sessions are kept
     #[arg(long, global = true, value_name = "DIR", conflicts_with = "no_session")]
     pub session_dir: Option<PathBuf>,
@@ -234,8 +240,6 @@ pub enum Approve {
 /// The options that are in the manual and not in the program.
 #[derive(Debug, Default, Args)]
 struct Later {
-    #[arg(long, global = true, hide = true, value_name = "NAME=@FILE")]
-    pin_secret: Vec<OsString>,
     #[arg(long = "continue", global = true, hide = true)]
     go_on: bool,
     #[arg(short, long, global = true, hide = true, action = clap::ArgAction::Count)]
@@ -374,11 +378,6 @@ impl Verb {
 impl Later {
     fn first(&self) -> Option<(&'static str, &'static str)> {
         let given = [
-            (
-                !self.pin_secret.is_empty(),
-                "--pin-secret",
-                "today --pin NAME=@FILE pins what a child may see",
-            ),
             (self.go_on, "--continue", "today every start is a new session"),
             (
                 self.verbose > 0,

@@ -204,8 +204,10 @@ fn every_option_in_it_exists_or_is_refused_by_name() {
         .collect();
     assert!(options.len() > 15, "{options:?}");
     for option in options {
-        let cargo = ["--release", "--bench", "--test", "--nocapture", "--open", "--help"];
-        if cargo.contains(&option) || help.contains(option) {
+        // Of cargo, and of the slash command /pin.
+        let others =
+            ["--release", "--bench", "--test", "--nocapture", "--open", "--help", "--local"];
+        if others.contains(&option) || help.contains(option) {
             continue;
         }
         let refused = cli::parse(["offshoot", option, "x"]).unwrap_err().to_string();

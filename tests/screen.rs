@@ -9,6 +9,8 @@ mod asking;
 mod asking_frames;
 #[path = "screen/children.rs"]
 mod children;
+#[path = "screen/context.rs"]
+mod context;
 #[path = "screen/faults.rs"]
 mod faults;
 #[path = "screen/feed.rs"]

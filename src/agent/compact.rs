@@ -74,6 +74,9 @@ async fn summarise(run: &mut Run, split: Split, by: By) -> Result<bool, Ending> 
     let shorter = compaction::with_summary(&split, summary.trim(), keep_first);
     let (before, after) = (run.history.estimated_tokens(), shorter.estimated_tokens());
     run.history = shorter;
+    if !keep_first {
+        run.shared.host.forget_listing();
+    }
     let text =
         format!("older messages were summarised: about {before} tokens became {after}\n{summary}");
     tell(run, by, text).await;

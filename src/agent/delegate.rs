@@ -16,7 +16,7 @@ use super::places::{Place, Seat};
 use super::record::ChildEnd;
 use super::run::{Run, RunShared, run_agent, standing_tokens};
 use super::steering::Steering;
-use super::{briefing, conclude, guidance, lineage, models, queue};
+use super::{briefing, conclude, guidance, keeping, lineage, models, queue};
 use crate::domain::context_store::{ContextStore, Sensitivity, SnippetKind};
 use crate::domain::contract::{Contract, Issue};
 use crate::domain::event::{Fact, Failure, MessageFact, Origin, RunFinished};
@@ -207,7 +207,8 @@ async fn finish(parent: &RunShared, ticket: &Ticket, run: Run, ending: Ending) -
     let made = AssertUnwindSafe(conclude::report(&run, ending)).catch_unwind().await;
     let (ending, report) = made.unwrap_or_else(|_| bare_report(&run, ticket.task));
     let mut report = parent.host.redactor.report(report);
-    let json = keep_report(parent, ticket.task, &mut report).await;
+    let circle = keeping::circle_of(&child.contract);
+    let json = keep_report(parent, ticket.task, &mut report, circle).await;
     child
         .emit(Fact::RunFinished(Box::new(RunFinished {
             report: Some(report.clone()),
@@ -239,23 +240,24 @@ fn bare_report(run: &Run, task: TaskId) -> (Ending, Report) {
 
 /// The report becomes a snippet that a later task can be given, which the report says. Returns it
 /// as its parent reads it.
-async fn keep_report(parent: &RunShared, task: TaskId, report: &mut Report) -> String {
+async fn keep_report(
+    parent: &RunShared,
+    task: TaskId,
+    report: &mut Report,
+    sensitivity: Sensitivity,
+) -> String {
     let key = format!("report:{}", task.0);
     report.next = format!("{} It can be given to another task as `{key}`.", report.next);
     *report = report.clone().capped();
     let json = report.to_json();
-    let text = match report.status {
-        Status::Completed => json.clone(),
-        Status::BudgetExhausted
-        | Status::Cancelled
-        | Status::Blocked
-        | Status::Failed
-        | Status::InvalidResult => format!("(unconfirmed, {})\n{json}", report.status.as_str()),
+    let text = if report.status == Status::Completed {
+        json.clone()
+    } else {
+        format!("(unconfirmed, {})\n{json}", report.status.as_str())
     };
     let source = format!("the report of task {task}");
-    let card =
-        parent.store().put(key, SnippetKind::Report, source, text.clone(), Sensitivity::Normal);
-    let fact = Fact::ContextAdded { card, sensitivity: Sensitivity::Normal, text: Some(text) };
+    let card = parent.store().put(key, SnippetKind::Report, source, text.clone(), sensitivity);
+    let fact = Fact::ContextAdded { card, sensitivity, text: Some(text) };
     // What a child may hand on is its own; what the user's run may, is the session's.
     let deeper = parent.contract.depth() > 0;
     let origin = if deeper { parent.origin.clone() } else { Origin::session() };
@@ -287,7 +289,7 @@ async fn never_started(parent: &RunShared, ticket: &Ticket, ending: Ending) -> C
     let mut report = empty_report(ending, "Cancelled while it waited for a place; it never ran.");
     report.task_id = Some(ticket.task);
     report.attempt = Some(1);
-    let json = keep_report(parent, ticket.task, &mut report).await;
+    let json = keep_report(parent, ticket.task, &mut report, Sensitivity::Normal).await;
     task_end(ChildEnd::never_ran(report), ending, json)
 }
 

@@ -54,6 +54,8 @@ pub struct Host {
     pub test_command: Option<String>,
     /// What a task can choose as context.
     pub store: Mutex<ContextStore>,
+    /// The keys that the parent's model was told last; empty where its history has no list.
+    pub listed: Mutex<String>,
     /// Texts that may never leave, such as API keys.
     pub secrets: Vec<String>,
     /// Blots them, and whatever looks like a key, out of what a child reports.
@@ -113,6 +115,23 @@ impl Host {
     /// Tells what happened.
     pub async fn emit(&self, origin: &Origin, fact: Fact) {
         self.hub.emit(origin, fact).await;
+    }
+
+    /// The keys that a task can choose, in words for the model, if it does not know them yet.
+    pub fn new_listing(&self) -> Option<String> {
+        let store = self.store();
+        let keys = store.key_list();
+        let mut listed = self.listed.lock().unwrap_or_else(PoisonError::into_inner);
+        if *listed == keys {
+            return None;
+        }
+        *listed = keys;
+        Some(store.listing())
+    }
+
+    /// The history that had the newest list is gone, so that it is told again.
+    pub fn forget_listing(&self) {
+        self.listed.lock().unwrap_or_else(PoisonError::into_inner).clear();
     }
 
     /// The context store, for a short look.

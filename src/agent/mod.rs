@@ -26,6 +26,7 @@ mod fields;
 pub mod follow;
 pub mod guidance;
 pub mod host;
+pub mod keeping;
 mod lineage;
 mod may;
 mod models;

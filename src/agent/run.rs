@@ -164,15 +164,12 @@ impl Run {
     /// A person's words enter the history, with what came in beside them and the context keys that
     /// can be chosen now.
     pub async fn hear(&mut self, words: &str) -> Result<(), HistoryError> {
-        let (card, listing) = {
-            let mut store = self.shared.host.store();
-            (store.put_request(words), store.listing())
-        };
-        let beside = self.take_beside();
-        let pieces: Vec<&str> = std::iter::once(words)
-            .chain(beside.iter().map(String::as_str))
-            .chain([listing.as_str()])
-            .collect();
+        let card = self.shared.host.store().put_request(words);
+        let mut beside = self.take_beside();
+        // A key that came up within a run was told by the result that it came with.
+        beside.extend(self.shared.host.new_listing());
+        let pieces: Vec<&str> =
+            std::iter::once(words).chain(beside.iter().map(String::as_str)).collect();
         self.history.ask(pieces.join("\n\n"))?;
         let fact = Fact::ContextAdded {
             card,
@@ -181,7 +178,7 @@ impl Run {
         };
         self.shared.host.emit(&Origin::session(), fact).await;
         let mut message = MessageFact::user(words);
-        let more = beside.into_iter().chain([listing]).map(|text| Block::Text { text });
+        let more = beside.into_iter().map(|text| Block::Text { text });
         message.blocks.extend(more);
         self.shared.emit(Fact::Message(message)).await;
         Ok(())
@@ -201,6 +198,7 @@ impl Run {
         Ok(())
     }
 
+    /// What came in beside words.
     fn take_beside(&self) -> Vec<String> {
         self.inbox.as_ref().map(|inbox| inbox.take_beside()).unwrap_or_default()
     }

@@ -66,6 +66,15 @@ pub enum Command {
         /// The command, as it would be typed into a shell.
         command: String,
     },
+    /// Keep a text that tasks can choose as context.
+    Pin {
+        /// The key.
+        name: String,
+        /// The text, or `@` and a file of the workspace.
+        text: String,
+        /// True if it may only reach a model on this machine.
+        local_only: bool,
+    },
     /// Show what changed.
     Diff {
         /// By this task; by the newest answer and all it delegated if absent.

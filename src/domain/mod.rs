@@ -8,7 +8,8 @@
 //! [`spending`], [`extend`], [`context_store`], [`role`] (the program's own, or by [`front_matter`]
 //! and [`role_file`] a file's), [`scope`], [`violation`], [`request`], [`grant`], [`approval`],
 //! [`fence`], [`shell_words`], [`rules`], [`allowance`], [`permit`], [`contract`]
-//! (made by [`narrow`], with [`fingerprint`], [`secrecy`] and [`allot`]), [`report`], [`stamp`],
+//! (made by [`narrow`], with [`fingerprint`], [`secrecy`], [`secret_value`] and [`allot`]),
+//! [`report`], [`stamp`],
 //! [`event`], [`mod@line`], [`command`], [`exit`].
 
 pub mod allot;
@@ -47,6 +48,7 @@ pub mod rules;
 pub mod scope;
 pub mod secrecy;
 pub mod secret_file;
+pub mod secret_value;
 pub mod shell_words;
 pub mod spending;
 pub mod stamp;

@@ -102,6 +102,15 @@ impl Redactor {
         })
     }
 
+    /// The text without the secrets that were given, if it had any; what only has the shape of a key
+    /// stays, since a file may be full of such words.
+    pub fn without_given(&self, text: &str) -> Option<String> {
+        match self.known(text) {
+            Cow::Borrowed(_) => None,
+            Cow::Owned(blotted) => Some(blotted),
+        }
+    }
+
     /// The secrets that are looked for literally.
     pub(super) fn secrets(&self) -> &[String] {
         &self.secrets

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use crate::domain::approval::{Asker, Mode};
 use crate::domain::budget::{Budget, Preset, Totals};
+use crate::domain::context_store::Sensitivity;
 use crate::domain::event::Level;
 use crate::domain::fence::Fence;
 use crate::domain::ids::SessionId;
@@ -39,12 +40,24 @@ pub struct Found {
 pub type Detect = std::pin::Pin<Box<dyn Future<Output = Option<Found>> + Send>>;
 
 /// A text that the user gave a name.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct Pin {
     /// The key that tasks choose it by.
     pub name: String,
+    /// Where it came from, in words.
+    pub source: String,
     /// The text.
     pub text: String,
+    /// Who may see it.
+    pub sensitivity: Sensitivity,
+}
+
+impl Pin {
+    /// A text that any child may be given.
+    pub fn normal(name: impl Into<String>, text: impl Into<String>) -> Self {
+        let (name, text) = (name.into(), text.into());
+        Self { name, source: "the user".to_owned(), text, sensitivity: Sensitivity::Normal }
+    }
 }
 
 /// What each run of the session may spend.

@@ -9,6 +9,7 @@ mod diff;
 mod errand;
 mod held;
 mod models;
+mod pinning;
 mod roles;
 mod rules;
 pub mod server;
@@ -34,7 +35,7 @@ use crate::agent::places::Seat;
 use crate::agent::run::{Run, RunShared, standing_tokens};
 use crate::agent::steering::Steering;
 use crate::domain::command::Command;
-use crate::domain::context_store::{ContextStore, Sensitivity, Snippet, SnippetKind};
+use crate::domain::context_store::{ContextStore, Snippet};
 use crate::domain::contract::{Contract, Root};
 use crate::domain::event::{Event, Fact, Level, Origin};
 use crate::domain::history::History;
@@ -89,6 +90,7 @@ async fn converse(
     outlet: mpsc::Sender<Arc<Event>>,
     mut inbox: mpsc::Receiver<Command>,
 ) {
+    config.secrets = pinning::secrets(&config);
     let shadow = diff::shadow(&config);
     let (hub, hub_task) = Hub::start(HubOptions {
         clock: Arc::clone(&config.clock),
@@ -195,6 +197,7 @@ impl Conversation {
                 fence: config.fence,
                 test_command: config.test_command,
                 store: Mutex::new(ContextStore::default()),
+                listed: Mutex::default(),
                 redactor: Redactor::new(config.secrets.clone()),
                 secrets: config.secrets,
                 max_depth: config.max_depth,
@@ -235,19 +238,6 @@ impl Conversation {
 
     async fn tell(&self, fact: Fact) {
         self.host.emit(&Origin::session(), fact).await;
-    }
-
-    async fn pin(&self, pin: Pin) {
-        let card = self.host.store().put(
-            pin.name,
-            SnippetKind::Pin,
-            "pinned by the user",
-            pin.text.clone(),
-            Sensitivity::Normal,
-        );
-        let fact =
-            Fact::ContextAdded { card, sensitivity: Sensitivity::Normal, text: Some(pin.text) };
-        self.tell(fact).await;
     }
 
     /// Carries out commands until the session is to end; returns why.
@@ -304,6 +294,9 @@ impl Conversation {
             Command::SetModel { model } => self.set_model(&model).await,
             Command::SetMode { mode } => self.set_mode(mode).await,
             Command::Decide { run, call, answer } => self.decide(&run, &call, answer).await,
+            Command::Pin { name, text, local_only } => {
+                self.pin_typed(name, text, local_only).await;
+            }
             Command::Diff { task } => self.show_diff(task).await,
             Command::Shell { command } => self.shell(command).await,
             Command::Trust { trusted } => self.answer_trust(trusted).await,
@@ -351,6 +344,7 @@ impl Conversation {
     /// conversation goes on from where it began.
     async fn run_lost(&mut self, running: Running, error: &tokio::task::JoinError) {
         self.history = running.before;
+        self.host.forget_listing();
         self.history.close("the run was lost");
         let text = format!("internal error: the run was lost ({error}); its answer is missing");
         self.tell(Fact::notice(Level::Error, "RUN_LOST", text)).await;

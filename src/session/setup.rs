@@ -90,7 +90,7 @@ pub fn config(settings: &Settings) -> Result<Config, SetupError> {
         role_files: settings.roles.clone(),
         more_roles: Vec::new(),
         timeout: settings.timeout,
-        pins: pins.map(|pin| Pin { name: pin.name.clone(), text: pin.text.clone() }).collect(),
+        pins: pins.map(pinned).collect(),
         secrets: settings.secret_texts(),
         journal: settings.sessions.as_deref().map(|folder| Journal::create(folder, id)),
         notices: remarks
@@ -99,6 +99,11 @@ pub fn config(settings: &Settings) -> Result<Config, SetupError> {
         clock: Arc::new(|| Timestamp::from(SystemTime::now())),
         provider,
     })
+}
+
+fn pinned(pin: &crate::settings::Pin) -> Pin {
+    let crate::settings::Pin { name, source, text, sensitivity } = pin.clone();
+    Pin { name, source, text, sensitivity }
 }
 
 /// What the parent may do in the freest mode; the mode of the moment takes some of it back at the

@@ -221,7 +221,14 @@ impl Settings {
             trust,
             limits,
             timeout: options.timeout.as_deref().map(limits::timeout).transpose()?,
-            pins: pins::read_all(&options.pin, &current_dir)?,
+            pins: pins::read_all(
+                pins::Typed {
+                    plain: &options.pin,
+                    local: &options.pin_local,
+                    secret: &options.pin_secret,
+                },
+                &current_dir,
+            )?,
             sessions,
             lang: language(&layers, &env),
             color: layers.switch(Key::Color),

@@ -8,6 +8,7 @@ mod approval;
 mod call;
 mod changed;
 mod command_end;
+mod context;
 mod conversation;
 mod delegation;
 mod fold;
@@ -32,6 +33,7 @@ pub use approval::{Approval, Approvals, Asker, Grant, Verdict};
 pub use call::{Call, CallState};
 pub use changed::Changed;
 pub use command_end::CommandEnd;
+pub use context::{Context, Known};
 pub use conversation::{Body, Entry, Notice, Speech};
 pub use delegation::{Counts, Delegations, Node, NodeId, NodeState, Runaway};
 pub use fold::DIFF;
@@ -111,6 +113,9 @@ pub struct Story {
     own_running: Vec<CallId>,
     reply: Option<String>,
     delegations: Delegations,
+    context: Context,
+    /// The parent's newest list of what is to be done, as an entry.
+    todo: Option<usize>,
     totals: Totals,
     runs: index::RunIndex,
 }
@@ -184,7 +189,8 @@ impl Story {
                 self.approval_decided(event, call, verdict);
             }
             Fact::FilesChanged { paths } => self.files_changed(origin, paths),
-            Fact::ContextAdded { .. } | Fact::Unknown => {}
+            Fact::ContextAdded { card, sensitivity, .. } => self.context.add(card, *sensitivity),
+            Fact::Unknown => {}
         }
         if moves_clocks(&event.fact) {
             self.keep_clocks(event);
@@ -270,6 +276,11 @@ impl Story {
             | Body::Changed(_)
             | Body::Ended(_) => None,
         })
+    }
+
+    /// What tasks can be given by key.
+    pub fn context(&self) -> &Context {
+        &self.context
     }
 
     /// Sums over the session.

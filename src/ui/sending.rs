@@ -84,6 +84,10 @@ fn run(screen: &mut Screen, story: &Story, command: Slash, now: Timestamp) -> Ve
     match command {
         Slash::Permissions(None) => screen.overlay = Some(Overlay::new(Page::Permissions)),
         Slash::Permissions(Some(mode)) => return vec![set_mode(screen, mode)],
+        Slash::Pin { name, text, local_only } => {
+            return vec![Effect::Send(Command::Pin { name, text, local_only })];
+        }
+        Slash::Context => screen.overlay = Some(Overlay::new(Page::Context)),
         Slash::Approve => reopen_oldest(screen, story, now),
         Slash::Diff(Some(task)) if story.delegations().of_task(task).is_none() => {
             no_child(screen, task, now);

@@ -42,6 +42,17 @@ pub enum Slash {
     Permissions(Option<Mode>),
     /// Answer the oldest call that waits for approval.
     Approve,
+    /// Keep a text that tasks can choose as context.
+    Pin {
+        /// The key.
+        name: String,
+        /// The text, or `@` and a file of the workspace.
+        text: String,
+        /// True if only a model on this machine may be given it.
+        local_only: bool,
+    },
+    /// Show what tasks can be given by key.
+    Context,
     /// Show what changed: by this child, or by the newest answer and all it delegated.
     Diff(Option<TaskId>),
     /// End the session.
@@ -53,7 +64,7 @@ pub enum Slash {
 pub struct Refused(pub String);
 
 /// The commands that work, with what they take.
-pub const COMMANDS: [(&str, &str, &str, &str); 15] = [
+pub const COMMANDS: [(&str, &str, &str, &str); 17] = [
     ("/help", "", "keys and commands", "按键与命令"),
     ("/cancel", "[#N]", "cancel a child; its parent goes on", "取消一个子代理；父代理继续"),
     (
@@ -103,14 +114,19 @@ pub const COMMANDS: [(&str, &str, &str, &str); 15] = [
         "what the newest answer and its children changed; or one child",
         "最近回答及其子代理的改动；或某个子代理的",
     ),
+    (
+        "/pin",
+        "[--local] NAME TEXT|@FILE",
+        "keep a text that tasks can choose as context; --local: only for a model on this machine",
+        "固定一段可供任务选用的上下文；--local：仅供本机模型",
+    ),
+    ("/context", "", "what tasks can be given by key", "任务可按名取得的内容"),
     ("/quit", "", "end the session", "结束会话"),
 ];
 
 /// Commands that are planned and do not work yet.
-const PLANNED: [&str; 16] = [
+const PLANNED: [&str; 14] = [
     "/role",
-    "/pin",
-    "/context",
     "/sessions",
     "/resume",
     "/new",
@@ -149,6 +165,8 @@ fn command(word: &str, rest: &str, lang: Lang) -> Result<Slash, Refused> {
         "/tell" => tell(rest, lang),
         "/diff" => Ok(Slash::Diff(task(rest, "/diff", lang)?)),
         "/approve" => Ok(Slash::Approve),
+        "/pin" => pin(rest, lang),
+        "/context" => Ok(Slash::Context),
         "/permissions" => permissions(rest, lang),
         "/delegate" => delegate(rest, lang),
         "/budget" => budget(rest, lang),
@@ -177,6 +195,20 @@ fn task(rest: &str, command: &str, lang: Lang) -> Result<Option<TaskId>, Refused
             Lang::Zh => format!("`{rest}` 不是子代理编号：{command} #3，或仅 {command}"),
         })
     })
+}
+
+fn pin(rest: &str, lang: Lang) -> Result<Slash, Refused> {
+    let local = rest.strip_prefix("--local").filter(|rest| rest.starts_with(char::is_whitespace));
+    let (local_only, rest) = local.map_or((false, rest), |rest| (true, rest.trim_start()));
+    let (name, text) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
+    if name.is_empty() || text.trim().is_empty() {
+        let usage = lang.pick(
+            "say what to pin: /pin [--local] NAME TEXT, or @FILE for the text",
+            "请写明要固定的内容：/pin [--local] 名称 文字，或用 @文件",
+        );
+        return Err(Refused(usage.to_owned()));
+    }
+    Ok(Slash::Pin { name: name.to_owned(), text: text.trim().to_owned(), local_only })
 }
 
 /// Who is to be steered; `#0` is the answer.
@@ -289,6 +321,15 @@ mod tests {
             ("/diff", Slash::Diff(None)),
             ("/diff #3", Slash::Diff(Some(TaskId(3)))),
             ("/budget tight", Slash::Budget(Some(BudgetChoice::Preset(Preset::Tight)))),
+            ("/context", Slash::Context),
+            (
+                "/pin spec two\nlines",
+                Slash::Pin { name: "spec".into(), text: "two\nlines".into(), local_only: false },
+            ),
+            (
+                "/pin --local spec @docs/a b.md",
+                Slash::Pin { name: "spec".into(), text: "@docs/a b.md".into(), local_only: true },
+            ),
             ("/budget 7", Slash::Budget(Some(BudgetChoice::Turns(7)))),
             (
                 "/delegate planner split it\nnow",
@@ -315,6 +356,9 @@ mod tests {
             "/budget -3",
             "/permissions all",
             "/diff x",
+            "/pin",
+            "/pin name",
+            "/pin --local name",
             "/pause x",
             "/tell",
             "/tell #3",

@@ -286,7 +286,7 @@ fn asked_about(story: &Story, page: Page) -> Option<u64> {
             let call = story.entries().get(index)?.call()?;
             approvals.of_call(Asker::Parent, &call.id)
         }
-        Page::Help | Page::Ledger | Page::Permissions | Page::Diff => None,
+        Page::Help | Page::Ledger | Page::Permissions | Page::Context | Page::Diff => None,
     };
     approval.map(|approval| approval.number)
 }

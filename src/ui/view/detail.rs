@@ -77,6 +77,7 @@ fn title(story: &Story, page: Page, lang: Lang) -> String {
         }
         Page::Child(node) => of_node(story.delegations().get(node)),
         Page::Permissions => lang.pick("Permissions", "权限").to_owned(),
+        Page::Context => lang.pick("Context", "上下文").to_owned(),
         Page::Diff => lang.pick("What changed", "改动").to_owned(),
     };
     sanitize::line(&title).into_owned()

@@ -6,6 +6,7 @@ pub mod approval_words;
 pub mod changes;
 mod code_words;
 pub mod composer;
+pub mod context;
 pub mod conversation;
 pub mod delegations;
 pub mod detail;
