@@ -240,7 +240,7 @@ fn screen(played: &Played, lang: Lang) -> String {
     let (width, height) = (200, 40);
     let mut screen = Screen::new(lang, Palette { colour: false }, header, (width, height));
     let mut buffer = Buffer::empty(Rect { x: 0, y: 0, width, height });
-    draw_frame(&story, &mut screen, story.last_event(), &mut buffer);
+    draw_frame(&story, &mut screen, played.events.last().unwrap().ts, &mut buffer);
     let symbols = buffer
         .content
         .chunks(usize::from(width))

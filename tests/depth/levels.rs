@@ -226,7 +226,7 @@ async fn a_report_is_context_for_who_got_it_and_for_nobody_else() {
     });
     let mut stage = deep(&script, 2);
     let pin = ("pinned".to_owned(), "not handed on".to_owned());
-    stage.pins.push(offshoot::session::Pin { name: pin.0, text: pin.1 });
+    stage.pins.push(offshoot::session::Pin::normal(pin.0, pin.1));
     let played = stage.play("find it").await;
     assert!(played.task_result("g1").next.contains("`report:2`"));
     assert_eq!(played.task_result("g2").status, Status::Completed);
