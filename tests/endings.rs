@@ -240,7 +240,8 @@ fn screen(played: &Played, lang: Lang) -> String {
     let (width, height) = (200, 40);
     let mut screen = Screen::new(lang, Palette { colour: false }, header, (width, height));
     let mut buffer = Buffer::empty(Rect { x: 0, y: 0, width, height });
-    draw_frame(&story, &mut screen, played.events.last().unwrap().ts, &mut buffer);
+    let now = played.events.last().unwrap().ts;
+    draw_frame(&story, &mut screen, now, &mut buffer);
     let symbols = buffer
         .content
         .chunks(usize::from(width))

@@ -189,7 +189,11 @@ impl Story {
                 self.approval_decided(event, call, verdict);
             }
             Fact::FilesChanged { paths } => self.files_changed(origin, paths),
-            Fact::ContextAdded { card, sensitivity, .. } => self.context.add(card, *sensitivity),
+            Fact::ContextAdded { card, sensitivity, .. } if origin.run.is_none() => {
+                self.context.add(card, *sensitivity);
+            }
+            // What a child may hand on is its own.
+            Fact::ContextAdded { .. } => {}
             Fact::Unknown => {}
         }
         if moves_clocks(&event.fact) {
