@@ -554,7 +554,7 @@ async fn a_completed_child_is_not_silent_about_what_speaks_against_it() {
         assert_eq!(shown.len(), lines, "{err}");
         assert!(!err.contains("form") && err.contains("completed after 2 turns"), "{err}");
         assert_eq!(count > 0, err.contains("\n    warning: no file 1␛\n"), "{err}");
-        assert_eq!(count > 5, err.contains("\n    2 more warnings\n"), "{err}");
+        assert_eq!(count > 5, err.contains("\n    warning: 2 more\n"), "{err}");
     }
 }
 

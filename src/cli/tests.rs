@@ -91,7 +91,7 @@ fn help_and_version_are_no_errors() {
     for arguments in [["--help"], ["-h"]] {
         let Ok(Parsed::Say(text)) = typed(&arguments) else { panic!("{arguments:?}") };
         assert!(text.contains("--workspace"), "{text}");
-        for hidden in ["resume", "replay"] {
+        for hidden in ["resume", "--continue", "replay"] {
             assert!(!text.contains(hidden), "{hidden} works not, and is offered: {text}");
         }
     }

@@ -186,12 +186,11 @@ fn doubts(report: &Report) -> String {
     let serious: Vec<&Warning> =
         report.warnings.iter().filter(|warning| warning.code.is_serious()).collect();
     let mut text = String::new();
-    for warning in serious.iter().take(MOST_DOUBTS) {
+    let told = serious.iter().take(MOST_DOUBTS).map(|warning| lines::first(&warning.text));
+    let more = serious.len().saturating_sub(MOST_DOUBTS);
+    for words in told.chain((more > 0).then(|| format!("{more} more"))) {
         text.push_str("\n    warning: ");
-        text.push_str(&lines::first(&warning.text));
-    }
-    if serious.len() > MOST_DOUBTS {
-        text.push_str(&format!("\n    {} more warnings", serious.len() - MOST_DOUBTS));
+        text.push_str(&words);
     }
     text
 }

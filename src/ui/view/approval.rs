@@ -256,7 +256,7 @@ fn more(below: usize, width: usize, lang: Lang) -> Row {
 fn mark_more(rows: &mut [Row], top: usize, below: usize, width: usize) {
     let mark = format!("↓{below}");
     let fits = |row: &Row| paint::width_of(&row.left) + 1 + wrap::cells(&mark) <= width;
-    let index = if top > 1 { 1 } else { 0 };
+    let index = usize::from(top > 1);
     if let Some(row) = rows.get_mut(index).filter(|row| index > 0 || fits(row)) {
         *row = std::mem::take(row).right(mark, Tone::Warning);
     }
