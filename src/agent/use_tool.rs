@@ -72,7 +72,8 @@ pub(super) async fn use_tool(
     shared.emit(Fact::ToolStarted { call: call_id, name, arguments: call.arguments.clone() }).await;
     let watch = changes::before(shared, tool.spec(), &arguments).await;
     let began = Instant::now();
-    let working = async { keeping::keep(shared, tool.run(arguments, context).await).await };
+    let working =
+        async { Box::pin(keeping::keep(shared, tool.run(arguments, context).await)).await };
     let ended = AssertUnwindSafe(follow(shared, call, working, output)).catch_unwind().await;
     let effects = ended.as_ref().ok().map(|(output, ..)| &output.effects);
     changes::after(shared, watch, effects).await;
