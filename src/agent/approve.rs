@@ -58,6 +58,15 @@ pub(super) async fn permit(wish: &Wish<'_>) -> Permit {
     if deed == Deed::Look && !host.rules.name(name) {
         return Permit::Allowed(None);
     }
+    // What is denied is not looked at either: why an edit would fail tells of a file's content.
+    if deed == Deed::Edit && !host.rules.deny.is_empty() {
+        let gathering = Subject::of(wish.shared, wish.call, wish.arguments, deed, None);
+        match wish.shared.scope.race(gathering).await.map(|subject| subject.verdict(host)) {
+            Ok(denied @ Verdict::Deny { .. }) => return settled(wish, denied, None).await,
+            Ok(Verdict::Allow { .. } | Verdict::Ask) => {}
+            Err(ending) => return Permit::Not(Failure::NotRun, not_run(ending)),
+        }
+    }
     let preview = match look(wish).await {
         Ok(preview) => preview,
         Err(not) => return not,

@@ -6,7 +6,7 @@
 //!
 //! Reading order: [`ids`], [`message`], [`history`], [`usage`], [`budget`], [`ledger`],
 //! [`spending`], [`context_store`], [`role`], [`scope`], [`violation`], [`request`], [`grant`],
-//! [`approval`], [`fence`], [`shell_words`], [`rules`], [`allowance`], [`permit`], [`contract`]
+//! [`approval`], [`fence`], [`shell_words`], [`rules`], [`allowance`], [`permit`], [`hidden`], [`contract`]
 //! (made by [`narrow`], with [`fingerprint`], [`secrecy`] and [`allot`]), [`report`], [`stamp`],
 //! [`event`], [`mod@line`], [`command`], [`exit`].
 
@@ -28,6 +28,7 @@ pub mod fingerprint;
 pub mod grant;
 pub mod guidance;
 pub mod hash;
+pub mod hidden;
 pub mod history;
 pub mod ids;
 pub mod ledger;

@@ -79,7 +79,8 @@ pub enum Verdict {
 /// The verdict on a call.
 pub fn decide(standing: &Standing<'_>, requester: &Requester, call: &CallView<'_>) -> Verdict {
     let rules = standing.rules;
-    if let Some(rule) = rules.deny.iter().find(|rule| forbids(rule, call)) {
+    if let Some(rule) = rules.deny.iter().find(|rule| rule.denies(call.tool) && forbids(rule, call))
+    {
         return Verdict::Deny { by: Decider::Rule, reason: format!("the rule `{rule}` denies it") };
     }
     if let Some(denied) = denied_by_mode(standing.mode, call.deed) {
@@ -91,7 +92,7 @@ pub fn decide(standing: &Standing<'_>, requester: &Requester, call: &CallView<'_
     if let Some(by) = allowed_by_name(standing, requester, call) {
         return Verdict::Allow { by };
     }
-    if rules.ask.iter().any(|rule| forbids(rule, call)) {
+    if rules.ask.iter().any(|rule| asks(rule, call)) {
         return Verdict::Ask;
     }
     let whole = |rule: &&Rule| rule.tool() == call.tool && *rule.pattern() == Pattern::Any;
@@ -164,11 +165,13 @@ fn denied_by_mode(mode: Mode, deed: Deed) -> Option<Verdict> {
     })
 }
 
-/// True if a rule that denies or asks is about this call.
+/// True if a rule that asks is about this call.
+fn asks(rule: &Rule, call: &CallView<'_>) -> bool {
+    rule.asks_about(call.tool) && forbids(rule, call)
+}
+
+/// True if a rule that denies or asks, and is about the call's tool, is about this call.
 fn forbids(rule: &Rule, call: &CallView<'_>) -> bool {
-    if rule.tool() != call.tool {
-        return false;
-    }
     match rule.pattern() {
         Pattern::Any => true,
         pattern @ Pattern::Path(_) => {
@@ -187,7 +190,7 @@ fn allowed_by_name(
     requester: &Requester,
     call: &CallView<'_>,
 ) -> Option<Decider> {
-    let asked = standing.rules.ask.iter().any(|rule| forbids(rule, call));
+    let asked = standing.rules.ask.iter().any(|rule| asks(rule, call));
     let named: Vec<&Pattern> = standing
         .rules
         .allow

@@ -33,6 +33,8 @@ impl Call {
             "write_file" => ("write_file", Deed::Edit),
             "edit_file" => ("edit_file", Deed::Edit),
             "read_file" => ("read_file", Deed::Look),
+            "git_diff" => ("git_diff", Deed::Look),
+            "list_files" => ("list_files", Deed::Look),
             _ => ("search", Deed::Look),
         };
         let runs = matches!(deed, Deed::Command | Deed::Test);
@@ -186,6 +188,22 @@ fn rules_decide_by_their_words_and_the_strictest_wins() {
         ("read_file: .env", [&[], &[], &["read_file(.env)"]], "deny Rule"),
         ("read_file: .envrc", [&[], &[], &["read_file(.env)"]], "allow Mode"),
         ("search", [&[], &["search"], &[]], "ask"),
+        ("edit_file: src/a.rs", [&["edit_file"], &[], &["write_file(src)"]], "deny Rule"),
+        ("write_file: src/a.rs", [&["write_file"], &[], &["edit_file(src)"]], "deny Rule"),
+        ("edit_file: src/a.rs", [&["edit_file"], &["write_file(src)"], &[]], "ask"),
+        ("write_file: src/a.rs", [&["write_file(src)"], &["edit_file(src)"], &[]], "ask"),
+        ("edit_file: src/a.rs", [&["edit_file"], &[], &["write_file"]], "allow Rule"),
+        ("edit_file: .env", [&["edit_file"], &[], &["read_file(.env)"]], "deny Rule"),
+        ("edit_file: .env", [&["edit_file(.env)"], &["read_file(.env)"], &[]], "ask"),
+        ("write_file: .env", [&["write_file"], &[], &["read_file(.env)"]], "allow Rule"),
+        ("search: .env", [&[], &[], &["read_file(.env)"]], "deny Rule"),
+        ("search: keys/a", [&[], &[], &["read_file(keys)"]], "deny Rule"),
+        ("git_diff: .env", [&[], &[], &["read_file(.env)"]], "deny Rule"),
+        // The tool leaves it out by itself.
+        ("search", [&[], &[], &["read_file(.env)"]], "allow Mode"),
+        ("search: .env", [&[], &["read_file(.env)"], &[]], "allow Mode"),
+        ("search", [&[], &[], &["read_file"]], "deny Rule"),
+        ("list_files: .env", [&[], &[], &["read_file(.env)"]], "allow Mode"),
     ];
     for (call, [allow, ask, deny], expected) in table {
         let rules = Rules::parse(allow, ask, deny).unwrap();
