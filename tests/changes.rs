@@ -469,7 +469,12 @@ async fn what_was_seen_through_a_command_only_is_no_verified_evidence() {
 async fn copies_go_with_the_session_and_hold_no_secret() {
     let mut stage = stage(&parent(&[json!([bash("k1", "put a.txt other")])]));
     stage.secrets = vec!["hush-hush-42".to_owned()];
-    let played = stage.file("key", "hush-hush-42").play("go").await;
+    let stage = stage
+        .file("key", "hush-hush-42")
+        .file(".env", "PASSWORD=plain")
+        .file("deploy/id_rsa", "hush, in no known form")
+        .file("notes", "hush: ghp_0123456789abcdefghijABCDEFGHIJ0123");
+    let played = stage.play("go").await;
     let copies: Vec<String> = played
         .files()
         .into_iter()
@@ -479,8 +484,10 @@ async fn copies_go_with_the_session_and_hold_no_secret() {
     for text in ["one\n", "other", "two\n", "three\n"] {
         assert!(copies.contains(&text.to_owned()), "{text:?} is not in {copies:?}");
     }
-    assert!(!copies.iter().any(|text| text.contains("hush")));
-    assert_eq!(notices(&played, "COPIES_LEFT_OUT").len(), 1);
+    assert!(!copies.iter().any(|text| text.contains("hush") || text.contains("PASSWORD")));
+    let left_out = notices(&played, "COPIES_LEFT_OUT");
+    assert_eq!(left_out.len(), 1);
+    assert!(left_out[0].starts_with("4 files "), "{left_out:?}");
 }
 
 /// Runs, asks for a diff, ends, and returns what was shown.

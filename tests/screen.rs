@@ -17,6 +17,9 @@ mod feed;
 mod frames;
 #[path = "screen/keys.rs"]
 mod keys;
+#[path = "common/soak.rs"]
+#[allow(dead_code, reason = "only rounds are counted here")]
+mod soak;
 #[path = "screen/stories.rs"]
 mod stories;
 #[path = "screen/view.rs"]

@@ -43,6 +43,7 @@ pub mod role;
 pub mod rules;
 pub mod scope;
 pub mod secrecy;
+pub mod secret_file;
 pub mod shell_words;
 pub mod spending;
 pub mod stamp;

@@ -21,8 +21,8 @@ mod run;
 use std::collections::HashMap;
 
 use crate::domain::budget::Budget;
-use crate::domain::event::{Event, Fact, Level, Timestamp};
-use crate::domain::ids::{CallId, RunId, SessionId};
+use crate::domain::event::{Event, Fact, Level};
+use crate::domain::ids::{CallId, SessionId};
 use crate::domain::report::Report;
 use crate::domain::usage::{MicroUsd, Usage};
 
@@ -108,13 +108,11 @@ pub struct Story {
     delegations: Delegations,
     totals: Totals,
     runs: index::RunIndex,
-    last: Timestamp,
 }
 
 impl Story {
     /// Takes in the next event. Unknown and ill-fitting events change nothing.
     pub fn apply(&mut self, event: &Event) {
-        self.last = event.ts;
         let origin = &event.origin;
         match &event.fact {
             Fact::SessionStarted { .. } => self.session_started(&event.fact),
@@ -256,16 +254,6 @@ impl Story {
     /// Sums over the session.
     pub fn totals(&self) -> &Totals {
         &self.totals
-    }
-
-    /// The time of the newest event.
-    pub fn last_event(&self) -> Timestamp {
-        self.last
-    }
-
-    /// The child of this run id.
-    pub fn child_of_run(&self, run: &RunId) -> Option<&Node> {
-        self.runs.child(run).and_then(|id| self.delegations.get(id))
     }
 
     /// The child that a parent's `task` call became, if it became one.

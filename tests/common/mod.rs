@@ -8,9 +8,13 @@ pub mod lint;
 pub mod public_case;
 pub mod raw_server;
 pub mod recorded;
+pub mod soak;
 pub mod spy;
 pub mod stand_in;
 pub mod strict;
+
+#[allow(unused_imports, reason = "each test file uses its own part of the harness")]
+pub use soak::{rounds, soak};
 
 use std::path::Path;
 use std::sync::Arc;
@@ -424,9 +428,4 @@ pub fn task_call(id: &str, task: &str) -> Value {
     serde_json::json!({
         "id": id, "name": "task", "arguments": { "task": task, "expected_output": "answer" },
     })
-}
-
-/// Rounds of a long test: few by default, all of them under `OFFSHOOT_SOAK=1`.
-pub fn rounds(few: u32, all: u32) -> u32 {
-    if std::env::var_os("OFFSHOOT_SOAK").is_some_and(|value| value == "1") { all } else { few }
 }
