@@ -172,6 +172,9 @@ pub struct Options {
     /// Children that may run at the same time
     #[arg(long, global = true, allow_negative_numbers = true, value_name = "N")]
     pub max_active: Option<u32>,
+    /// Levels of children, from 1 to 4; above 1 a child can delegate too [default: 1]
+    #[arg(long, global = true, allow_negative_numbers = true, value_name = "N")]
+    pub max_depth: Option<String>,
     /// Cancel everything after this time
     #[arg(long, global = true, allow_negative_numbers = true, value_name = "SECONDS")]
     pub timeout: Option<String>,
@@ -231,8 +234,6 @@ pub enum Approve {
 /// The options that are in the manual and not in the program.
 #[derive(Debug, Default, Args)]
 struct Later {
-    #[arg(long, global = true, hide = true, value_name = "N")]
-    max_depth: Option<OsString>,
     #[arg(long, global = true, hide = true, value_name = "NAME=@FILE")]
     pin_secret: Vec<OsString>,
     #[arg(long = "continue", global = true, hide = true)]
@@ -373,7 +374,6 @@ impl Verb {
 impl Later {
     fn first(&self) -> Option<(&'static str, &'static str)> {
         let given = [
-            (self.max_depth.is_some(), "--max-depth", "today a child cannot delegate further"),
             (
                 !self.pin_secret.is_empty(),
                 "--pin-secret",

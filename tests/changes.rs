@@ -317,11 +317,28 @@ async fn a_childs_changes_are_its_parents_too() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn more_changes_than_are_named_are_counted_in_the_report_and_by_the_parent() {
+    let many: String = (0..1_002).map(|number| format!("put d/{number} x\n")).collect();
+    let calls = json!([bash("k1", many.trim_end())]);
+    let played = stage(&worker(calls, r#"{"summary":"did it"}"#)).play("go").await;
+    let words = "1002 files changed; the first 1000 are named, 2 more are not";
+    let end = child_end(&played);
+    let report = end.report.unwrap();
+    assert_eq!((end.changed.len(), warnings(&report, WarningCode::Cut)[0]), (1_000, words));
+    assert_eq!(notices(&played, "CUT"), [words]);
+    let played = stage(&parent(&[json!([bash("k1", "put d x")])])).play("go").await;
+    assert!(notices(&played, "CUT").is_empty());
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_claimed_change_that_never_happened_and_a_hidden_one_are_named() {
     let calls = json!([bash("k1", "put src/c.txt other\nput d.txt 4")]);
     let answer = r#"{"summary":"done","changed_paths":["a.txt","d.txt","src/never.txt"]}"#;
-    let report = stage(&worker(calls, answer)).play("go").await.task_result("t");
+    let played = stage(&worker(calls, answer)).play("go").await;
+    let report = played.task_result("t");
     assert_eq!(report.changed_paths, ["d.txt", "src/c.txt"], "measured, not claimed");
+    let said = "task #1 says that it changed a.txt, src/never.txt; the workspace does not show it";
+    assert_eq!(notices(&played, "UNCONFIRMED_CHILD"), [said]);
     let unchanged = warnings(&report, WarningCode::ClaimedUnchanged);
     assert_eq!(unchanged, ["claimed but unchanged: a.txt, src/never.txt"]);
     let unclaimed = warnings(&report, WarningCode::ChangedUnclaimed);
@@ -350,8 +367,10 @@ async fn passing_tests_are_believed_only_after_a_passing_run() {
         (look, r#"{"summary":"I could not run the tests."}"#, 0),
     ];
     for (calls, answer, right) in table {
-        let report = stage(&worker(json!([calls]), answer)).play("go").await.task_result("t");
+        let played = stage(&worker(json!([calls]), answer)).play("go").await;
+        let report = played.task_result("t");
         assert_eq!(warnings(&report, WarningCode::TestsNotRun).len(), right, "{report:?}");
+        assert_eq!(notices(&played, "UNCONFIRMED_CHILD").len(), right, "told under the answer");
     }
 }
 

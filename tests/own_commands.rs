@@ -11,6 +11,7 @@ use common::{Live, Stage};
 use offshoot::domain::command::Command;
 use offshoot::domain::event::{Event, Fact, Failure};
 use offshoot::domain::message::Message;
+use offshoot::domain::report::By;
 use offshoot::domain::role::Permission;
 use offshoot::provider::Request;
 use serde_json::json;
@@ -118,6 +119,43 @@ async fn it_is_alone_and_a_stop_ends_it() {
     let played = live.quit().await;
     let words = newest_words(&played.requests[0]);
     assert!(words.contains("begun") && words.contains("$ false"), "{words}");
+}
+
+#[tokio::test]
+async fn one_stop_ends_the_answer_and_the_command_beside_it() {
+    let bash = json!({"id": "c1", "name": "bash", "arguments": {"command": "echo on; sleep 621"}});
+    let script = json!({"turns": [{"text": "", "tool_calls": [bash]}]});
+    let stage = Stage::new(&script).permissions(&[Permission::Read, Permission::Execute]);
+    let mut live = stage.start();
+    live.send(Command::Submit { text: "wait".to_owned() }).await;
+    until(
+        &mut live,
+        |fact| matches!(fact, Fact::ToolProgress { call, .. } if call.as_str() == "c1"),
+    )
+    .await;
+    live.send(shell("echo begun; sleep 623")).await;
+    until(
+        &mut live,
+        |fact| matches!(fact, Fact::ToolProgress { call, .. } if call.as_str() == "shell-1"),
+    )
+    .await;
+    live.send(Command::Stop).await;
+    let (mut ended, mut run_over) = (false, false);
+    while !(ended && run_over) {
+        let event = until(&mut live, |_| true).await;
+        match &event.fact {
+            Fact::ToolFinished { failure, .. } => {
+                assert_eq!(*failure, Some(Failure::Cancelled));
+                ended |= is_end("shell-1")(&event.fact);
+            }
+            Fact::RunFinished(end) => {
+                assert_eq!(end.by, Some(By::User));
+                run_over = true;
+            }
+            _ => {}
+        }
+    }
+    live.quit().await;
 }
 
 #[tokio::test]

@@ -17,10 +17,16 @@ mod feed;
 mod frames;
 #[path = "screen/keys.rs"]
 mod keys;
+#[path = "screen/levels.rs"]
+mod levels;
 #[path = "common/soak.rs"]
 #[allow(dead_code, reason = "only rounds are counted here")]
 mod soak;
+#[path = "screen/steering.rs"]
+mod steering;
 #[path = "screen/stories.rs"]
 mod stories;
+#[path = "screen/told.rs"]
+mod told;
 #[path = "screen/view.rs"]
 mod view;

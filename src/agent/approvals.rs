@@ -36,6 +36,12 @@ impl Approvals {
         lock(&self.given)
     }
 
+    /// A run has ended: what was allowed to it alone, and what was told of it, is nobody's any more.
+    pub fn run_ended(&self, run: &RunId) {
+        lock(&self.given).run_ended(run);
+        lock(&self.told).retain(|(told, _)| told != run);
+    }
+
     /// Has every call that waits judged anew, because the mode or what is allowed changed.
     pub fn look_again(&self) {
         self.changes.send_replace(());
@@ -82,5 +88,20 @@ impl Open<'_> {
 impl Drop for Open<'_> {
     fn drop(&mut self) {
         lock(&self.approvals.open).remove(&self.key);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_told_of_a_run_goes_with_it() {
+        let approvals = Approvals::default();
+        let (one, two) = (RunId::parent(1), RunId::parent(2));
+        assert!(approvals.is_news(&one, "no") && approvals.is_news(&two, "no"));
+        approvals.run_ended(&one);
+        assert_eq!(lock(&approvals.told).len(), 1);
+        assert!(!approvals.is_news(&two, "no"));
     }
 }

@@ -17,7 +17,6 @@ use super::subject::Subject;
 use super::use_tool::CANCEL_GRACE;
 use crate::domain::approval::{Answer, Asker, Decider, Decision, Deed, Preview, PreviewBody};
 use crate::domain::event::{Fact, Failure, Level};
-use crate::domain::fence::FenceLevel;
 use crate::domain::message::ToolCall;
 use crate::domain::permit::{self, Verdict};
 use crate::domain::report::{By, Ending};
@@ -151,11 +150,8 @@ fn question(
     let fence = &subject.fence;
     let mut summary =
         preview.map_or_else(|| call_line(wish.call), |preview| preview.summary.clone());
-    if runs && fence.level != FenceLevel::Fenced {
+    if runs && !fence.is_whole() {
         summary = format!("{summary} · {fence}");
-    }
-    if runs && wish.context.network {
-        summary.push_str(" · with the network");
     }
     let (diff, folder) = match preview.map(|preview| &preview.body) {
         Some(PreviewBody::Diff(diff)) => (Some(diff.clone()), None),

@@ -5,7 +5,7 @@
 //! Calls that change something run alone, so there is never a doubt between two of them. A call that
 //! only looks costs nothing here.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -23,7 +23,9 @@ use crate::workspace::snapshot::{Refresh, Tracker};
 
 /// Paths that one event names.
 pub const MOST_PATHS: usize = 1_000;
-/// How long the look after a call may take.
+/// Ended runs whose changes are kept for `/diff`; of more the oldest are let go.
+pub const MOST_LISTS: usize = 256;
+/// How long the look before a call may take, and the one after it.
 const LOOK_TIME: Duration = Duration::from_secs(10);
 /// The same after a cancel, when somebody waits for the end.
 const LAST_LOOK_TIME: Duration = Duration::from_secs(2);
@@ -35,11 +37,21 @@ struct Deeds {
     tests_passed: Option<bool>,
 }
 
+/// What each run did.
+#[derive(Debug, Default)]
+struct Book {
+    deeds: HashMap<RunId, Deeds>,
+    /// The runs that ended and changed something, the oldest end first.
+    ended: VecDeque<RunId>,
+    /// True once an ended run was let go.
+    forgot: bool,
+}
+
 /// What is known of the workspace, and what each run of the session changed in it.
 #[derive(Debug)]
 pub struct Changes {
     tracker: Arc<Tracker>,
-    deeds: Mutex<HashMap<RunId, Deeds>>,
+    book: Mutex<Book>,
     told_unseen: AtomicBool,
     told_left_out: AtomicBool,
 }
@@ -49,7 +61,7 @@ impl Changes {
     pub fn new(tracker: Tracker) -> Self {
         Self {
             tracker: Arc::new(tracker),
-            deeds: Mutex::default(),
+            book: Mutex::default(),
             told_unseen: AtomicBool::new(false),
             told_left_out: AtomicBool::new(false),
         }
@@ -62,26 +74,46 @@ impl Changes {
 
     /// What a run and everything below it changed so far.
     pub fn of(&self, run: &RunId) -> ChangeList {
-        self.deeds().get(run).map(|deeds| deeds.files.clone()).unwrap_or_default()
+        self.book().deeds.get(run).map(|deeds| deeds.files.clone()).unwrap_or_default()
     }
 
     /// Whether the tests passed when a run, or something below it, ran them last; `None` if none of
     /// them did.
     pub fn tests_passed(&self, run: &RunId) -> Option<bool> {
-        self.deeds().get(run).and_then(|deeds| deeds.tests_passed)
+        self.book().deeds.get(run).and_then(|deeds| deeds.tests_passed)
     }
 
     fn fold(&self, run: &RunId, differences: &[Difference], tests_passed: Option<bool>) {
-        let mut deeds = self.deeds();
-        let deeds = deeds.entry(run.clone()).or_default();
+        let mut book = self.book();
+        let deeds = book.deeds.entry(run.clone()).or_default();
         for difference in differences {
             deeds.files.fold(difference);
         }
         deeds.tests_passed = tests_passed.or(deeds.tests_passed);
     }
 
-    fn deeds(&self) -> MutexGuard<'_, HashMap<RunId, Deeds>> {
-        self.deeds.lock().unwrap_or_else(PoisonError::into_inner)
+    /// A run has ended and was told: what it changed is kept among that of the newest
+    /// [`MOST_LISTS`] ended runs that changed something.
+    pub fn ended(&self, run: &RunId) {
+        let mut book = self.book();
+        match book.deeds.get(run) {
+            Some(deeds) if !deeds.files.is_empty() => book.ended.push_back(run.clone()),
+            Some(_) | None => drop(book.deeds.remove(run)),
+        }
+        while book.ended.len() > MOST_LISTS {
+            let oldest = book.ended.pop_front();
+            oldest.and_then(|oldest| book.deeds.remove(&oldest));
+            book.forgot = true;
+        }
+    }
+
+    /// True if what some ended run changed is not known any more.
+    pub fn forgot(&self) -> bool {
+        self.book().forgot
+    }
+
+    fn book(&self) -> MutexGuard<'_, Book> {
+        self.book.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -112,14 +144,14 @@ impl Watch {
 /// doing, and keeps copies of it. Ends early if the run is cancelled.
 pub(super) async fn before(shared: &Arc<RunShared>, spec: &ToolSpec, arguments: &Value) -> Watch {
     let watch = Watch::of(spec, arguments);
-    let cancel = shared.scope.token().child_token();
     match &watch {
         Watch::Told => return watch,
         Watch::File(path) => {
             look_at(shared, vec![path.clone()], false).await;
         }
         Watch::Everything => {
-            let refresh = refresh(shared, cancel).await;
+            let cancel = shared.scope.token().child_token();
+            let refresh = within(LOOK_TIME, &cancel, refresh(shared, cancel.clone())).await;
             tell_unseen(shared, refresh).await;
         }
     }
@@ -174,14 +206,15 @@ fn attribute(shared: &Arc<RunShared>, differences: &[Difference], tests_passed: 
 async fn tell(shared: &RunShared, differences: &[Difference]) {
     let paths = differences.iter().filter_map(Difference::told).take(MOST_PATHS).collect();
     shared.emit(Fact::FilesChanged { paths }).await;
-    let more = differences.len().saturating_sub(MOST_PATHS);
-    if more > 0 {
-        let text = format!(
-            "{} files changed; the first {MOST_PATHS} are named, {more} more are not",
-            differences.len()
-        );
+    if let Some(text) = cut(differences.len()) {
         shared.emit(Fact::notice(Level::Info, "CHANGES_CUT", text)).await;
     }
+}
+
+/// Said of more files than are named; `None` if all are.
+pub fn cut(changed: usize) -> Option<String> {
+    let more = changed.checked_sub(MOST_PATHS).filter(|more| *more > 0)?;
+    Some(format!("{changed} files changed; the first {MOST_PATHS} are named, {more} more are not"))
 }
 
 async fn look_at(shared: &RunShared, paths: Vec<String>, looked: bool) -> Vec<Difference> {
@@ -208,23 +241,30 @@ async fn look_everywhere(shared: &RunShared) -> Vec<Difference> {
     let cancel = CancellationToken::new();
     let cancelled = shared.scope.ending().is_some();
     let time = if cancelled { LAST_LOOK_TIME } else { LOOK_TIME };
-    let looking = refresh(shared, cancel.clone());
+    let mut refresh = within(time, &cancel, refresh(shared, cancel.clone())).await;
+    let differences = std::mem::take(&mut refresh.differences);
+    tell_unseen(shared, refresh).await;
+    differences
+}
+
+/// The look, which `cancel` ends, cut short once it took this long: then it says so.
+async fn within(
+    time: Duration,
+    cancel: &CancellationToken,
+    looking: impl Future<Output = Refresh>,
+) -> Refresh {
     tokio::pin!(looking);
-    let mut refresh = tokio::select! {
+    tokio::select! {
         biased;
-        refresh = &mut looking => refresh,
-        () = tokio::time::sleep(time) => {
-            cancel.cancel();
-            looking.await
-        }
-    };
+        refresh = &mut looking => return refresh,
+        () = tokio::time::sleep(time) => cancel.cancel(),
+    }
+    let mut refresh = looking.await;
     if !refresh.complete {
         let words = "the workspace is too large to be looked at in time; some changes are not seen";
         refresh.unseen = Some(words.to_owned());
     }
-    let differences = std::mem::take(&mut refresh.differences);
-    tell_unseen(shared, refresh).await;
-    differences
+    refresh
 }
 
 /// Once in a session: what could not be seen then will not be seen later either.
@@ -251,5 +291,74 @@ async fn tell_copies(shared: &RunShared) {
              like a secret; /diff can name changes of them but not show them"
         );
         shared.emit(Fact::notice(Level::Info, "COPIES_LEFT_OUT", text)).await;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+
+    use super::*;
+    use crate::domain::changes::{FileKind, FileState};
+    use crate::domain::ids::TaskId;
+    use crate::workspace::shadow::Shadow;
+
+    fn found(complete: bool) -> Refresh {
+        Refresh { differences: Vec::new(), complete, unseen: None }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_look_that_takes_too_long_is_ended_and_says_so() {
+        let cancel = CancellationToken::new();
+        let endless = async {
+            cancel.cancelled().await;
+            found(false)
+        };
+        let refresh = within(LOOK_TIME, &cancel, endless).await;
+        assert!(refresh.unseen.unwrap().contains("too large to be looked at in time"));
+        let cancel = CancellationToken::new();
+        let refresh = within(LOOK_TIME, &cancel, async { found(true) }).await;
+        assert_eq!((refresh, cancel.is_cancelled()), (found(true), false));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_look_that_ends_with_its_run_says_nothing_of_size() {
+        let cancel = CancellationToken::new();
+        cancel.cancel();
+        let ended = async {
+            cancel.cancelled().await;
+            found(false)
+        };
+        assert_eq!(within(LOOK_TIME, &cancel, ended).await, found(false));
+    }
+
+    #[test]
+    fn of_ended_runs_the_newest_lists_are_kept_and_of_live_ones_all() {
+        let changes = Changes::new(Tracker::new(Shadow::in_memory()));
+        let file = FileState { kind: FileKind::File, mode: 0o644, bytes: 0, sha256: None };
+        let step = [Difference { path: "a".to_owned(), before: None, after: Some(file) }];
+        let child = |number| RunId::child(TaskId(number), 1);
+        let all = u32::try_from(MOST_LISTS).unwrap() + 1;
+        changes.fold(&RunId::parent(1), &step, None);
+        for number in 1..=all {
+            changes.fold(&child(number), &step, None);
+            changes.ended(&child(number));
+            // One that changed nothing takes nobody's place.
+            changes.fold(&child(all + number), &[], Some(true));
+            changes.ended(&child(all + number));
+            assert_eq!(changes.forgot(), number == all);
+        }
+        assert!(changes.of(&child(1)).is_empty() && !changes.of(&child(2)).is_empty());
+        assert!(!changes.of(&RunId::parent(1)).is_empty() && !changes.of(&child(all)).is_empty());
+        assert_eq!(changes.book().deeds.len(), MOST_LISTS + 1);
+    }
+
+    #[test]
+    fn what_is_cut_is_counted() {
+        assert_eq!(cut(MOST_PATHS), None);
+        assert_eq!(
+            cut(MOST_PATHS + 2).unwrap(),
+            "1002 files changed; the first 1000 are named, 2 more are not"
+        );
     }
 }

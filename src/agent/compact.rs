@@ -15,7 +15,7 @@ const INSTRUCTION: &str = include_str!("../../assets/prompts/compact.md");
 
 /// Makes room before a turn if the prompt has come close to the model's window.
 pub async fn if_due(run: &mut Run) -> Result<(), Ending> {
-    let identity = run.shared.tree.provider.identity();
+    let identity = run.shared.provider.identity();
     let Some(window) = identity.context_window else { return Ok(()) };
     let limit = run.shared.host.compact_at.of(window);
     if run.prompt_tokens() <= limit {

@@ -1,7 +1,7 @@
 //! What a call is about, as far as permission goes: the file under all its names, the command taken
 //! apart, whose call it is. It gathers; [`crate::domain::permit`] judges.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 use serde_json::Value;
@@ -14,11 +14,9 @@ use crate::domain::fence::Fence;
 use crate::domain::hash::Sha;
 use crate::domain::message::ToolCall;
 use crate::domain::permit::{self, CallView, Standing, Verdict};
+use crate::domain::role::Permission;
 use crate::domain::shell_words::{Parsed, command_words};
 use crate::workspace::Workspace;
-
-/// Links to links that are followed.
-const MOST_LINKS: u32 = 16;
 
 /// A call as it is judged.
 pub(super) struct Subject {
@@ -53,7 +51,7 @@ impl Subject {
         let parsed = command.as_deref().map(command_words);
         Self {
             requester: requester(shared),
-            fence: fence(&shared.host, deed).await,
+            fence: fence(shared, deed).await,
             tool: call.name.clone(),
             // A command is confirmed, not the argument that it was made from.
             exact: match (deed, &command) {
@@ -91,10 +89,13 @@ impl Subject {
 }
 
 /// A change of files has nothing to do with the fence, so that nothing is tried for it.
-async fn fence(host: &Host, deed: Deed) -> Fence {
+async fn fence(shared: &RunShared, deed: Deed) -> Fence {
+    let network = shared.contract.permissions().contains(&Permission::Network);
     match deed {
         Deed::Look | Deed::Edit => Fence::none("not asked for"),
-        Deed::Test | Deed::Command | Deed::Network => host.fence().await,
+        Deed::Test | Deed::Command | Deed::Network => {
+            shared.host.fence().await.with_network(network)
+        }
     }
 }
 
@@ -144,33 +145,15 @@ async fn names(
     let ground = Arc::clone(workspace);
     let looked = tokio::task::spawn_blocking(move || {
         let Ok(named) = ground.normalise(&path) else { return Vec::new() };
-        let real = resolve(&ground.path().join(&named), MOST_LINKS);
-        let real = match real.strip_prefix(ground.path()) {
-            Ok(below) => below.to_path_buf(),
-            Err(_) => real,
-        };
-        vec![components(Path::new(&named)), components(&real)]
+        // As the tools resolve it: through the jail, which no link leads out of.
+        let real = ground.leads_to(&ground.scopes(), &named);
+        vec![components(Path::new(&named)), components(Path::new(&real))]
     });
     found.extend(looked.await.unwrap_or_default());
     let shown = preview.and_then(|preview| preview.prefix.as_deref());
     found.extend(shown.map(|prefix| components(Path::new(prefix))));
     found.dedup();
     found
-}
-
-/// Where a path leads, also if there is nothing yet.
-fn resolve(path: &Path, links: u32) -> PathBuf {
-    if let Ok(real) = path.canonicalize() {
-        return real;
-    }
-    let (Some(folder), Some(name)) = (path.parent(), path.file_name()) else {
-        return path.to_path_buf();
-    };
-    let folder = resolve(folder, links);
-    match folder.join(name).read_link() {
-        Ok(target) if links > 0 => resolve(&folder.join(target), links - 1),
-        Ok(_) | Err(_) => folder.join(name),
-    }
 }
 
 /// The names of a path; the first one is `/` if it is absolute.

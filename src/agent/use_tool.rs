@@ -13,8 +13,11 @@ use tokio::time::{Instant, timeout};
 
 use super::approve::{self, Permit, Wish};
 use super::changes;
+use super::clock::InFlight;
 use super::dispatch::CallEnd;
+use super::follow;
 use super::run::RunShared;
+use super::steering::{self, Waiter};
 use crate::domain::approval::Preview;
 use crate::domain::event::{Fact, Failure};
 use crate::domain::hidden::Hidden;
@@ -37,6 +40,9 @@ pub(super) async fn use_tool(
         return CallEnd::unstarted(Failure::NotRun, "not run: cancelled before it started");
     }
     let in_flight = shared.clock.enter();
+    if let Err(ending) = wait_while_paused(shared, &in_flight).await {
+        return not_run(ending);
+    }
     let (progress, output) = Progress::channel();
     let mut context = context(shared, progress);
     let wish = Wish {
@@ -48,6 +54,12 @@ pub(super) async fn use_tool(
         in_flight: &in_flight,
     };
     let permit = approve::permit(&wish).await;
+    // The answer may have come while the run was paused.
+    if matches!(permit, Permit::Allowed(_))
+        && let Err(ending) = wait_while_paused(shared, &in_flight).await
+    {
+        return not_run(ending);
+    }
     // What is not run for want of an answer is free.
     if !matches!(permit, Permit::Not(Failure::NotRun, _)) {
         shared.tree.ledger().charge_calls(shared.account, 1);
@@ -69,6 +81,15 @@ pub(super) async fn use_tool(
     CallEnd { output, failure, duration_ms, child: None, left_behind }
 }
 
+async fn wait_while_paused(shared: &RunShared, in_flight: &InFlight) -> Result<(), Ending> {
+    steering::gate(&shared.steering, &shared.scope, Waiter::Call(in_flight)).await.map(drop)
+}
+
+fn not_run(ending: Ending) -> CallEnd {
+    let by = if ending.by() == Some(By::User) { " by the user" } else { "" };
+    CallEnd::unstarted(Failure::NotRun, format!("not run: cancelled{by} before it started"))
+}
+
 fn context(shared: &RunShared, progress: Progress) -> ToolContext {
     ToolContext {
         workspace: Arc::clone(&shared.host.workspace),
@@ -88,20 +109,11 @@ async fn follow(
     shared: &RunShared,
     call: &ToolCall,
     working: impl Future<Output = ToolOutput>,
-    mut shown: mpsc::Receiver<String>,
+    shown: mpsc::Receiver<String>,
 ) -> (ToolOutput, Option<Failure>, bool) {
     tokio::pin!(working);
-    let raced = shared.scope.race(async {
-        loop {
-            tokio::select! {
-                biased;
-                output = &mut working => return output,
-                Some(text) = shown.recv() => {
-                    shared.emit(Fact::ToolProgress { call: call.call.clone(), text }).await;
-                }
-            }
-        }
-    });
+    let tell = |text| shared.emit(Fact::ToolProgress { call: call.call.clone(), text });
+    let raced = shared.scope.race(follow::follow(working.as_mut(), shown, tell));
     match raced.await {
         Ok(output) => {
             let failure = (!output.ok).then_some(Failure::Error);

@@ -159,7 +159,8 @@ mod tests {
     use super::*;
 
     fn fence(level: FenceLevel, loopback: bool, missing: &[&str]) -> Fence {
-        Fence { level, loopback, missing: missing.iter().map(|&it| it.to_owned()).collect() }
+        let missing = missing.iter().map(|&it| it.to_owned()).collect();
+        Fence { level, loopback, missing, network_open: false }
     }
 
     #[test]

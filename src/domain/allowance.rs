@@ -107,6 +107,12 @@ impl Allowances {
         self.add(holder, call.tool, covered);
     }
 
+    /// A run has ended: what was allowed to it alone covers nothing any more.
+    pub fn run_ended(&mut self, run: &RunId) {
+        let own = Holder::Run(run.clone());
+        self.0.retain(|allowance| allowance.holder != own);
+    }
+
     fn add(&mut self, holder: Holder, tool: &str, covered: Covered) {
         let allowance = Allowance { holder, tool: tool.to_owned(), covered };
         if !self.0.contains(&allowance) {

@@ -33,6 +33,9 @@ impl fmt::Display for FenceLevel {
     }
 }
 
+/// Stands behind a fence whose commands have the network.
+pub const NETWORK_OPEN: &str = " · network open";
+
 /// What was found.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Fence {
@@ -42,12 +45,31 @@ pub struct Fence {
     pub loopback: bool,
     /// What is missing, each as `files not fenced`; empty when fenced.
     pub missing: Vec<String>,
+    /// True if commands were given the network, however well the fence could keep them from it.
+    #[serde(default)]
+    pub network_open: bool,
 }
 
 impl Fence {
     /// No fence at all, for this reason.
     pub fn none(why: impl Into<String>) -> Self {
-        Self { level: FenceLevel::Unfenced, loopback: false, missing: vec![why.into()] }
+        Self {
+            level: FenceLevel::Unfenced,
+            loopback: false,
+            missing: vec![why.into()],
+            network_open: false,
+        }
+    }
+
+    /// The same for commands that have the network, or have not.
+    #[must_use]
+    pub fn with_network(self, network_open: bool) -> Self {
+        Self { network_open, ..self }
+    }
+
+    /// True if nothing is missing and nothing was opened: commands need no word before they run.
+    pub fn is_whole(&self) -> bool {
+        self.level == FenceLevel::Fenced && !self.network_open
     }
 }
 
@@ -56,6 +78,9 @@ impl fmt::Display for Fence {
         f.write_str(self.level.name())?;
         if !self.missing.is_empty() {
             write!(f, " ({})", self.missing.join(", "))?;
+        }
+        if self.network_open {
+            f.write_str(NETWORK_OPEN)?;
         }
         Ok(())
     }

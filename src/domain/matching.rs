@@ -2,7 +2,9 @@
 //! forbids widely: a doubt never makes anything freer.
 //!
 //! Words of a command can be hidden from anybody who only reads them (a script, a variable, an
-//! interpreter). Rules keep honest mistakes out; what a command can reach is the fence's matter.
+//! interpreter); where a shell would put them together, somebody is asked. Rules keep honest mistakes out; what a command can reach is the fence's matter.
+
+mod beyond;
 
 use super::rules::Pattern;
 use super::shell_words::{self, Parsed, programs};
@@ -32,7 +34,7 @@ pub(super) fn covers_part(pattern: &Pattern, part: &[String]) -> bool {
     match pattern {
         Pattern::Any => true,
         Pattern::Path(_) => false,
-        Pattern::Words(words) => part.starts_with(words),
+        Pattern::Words(words) => part.starts_with(words) && !beyond::goes_beyond(part, words.len()),
     }
 }
 

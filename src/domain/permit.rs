@@ -4,11 +4,12 @@
 //! The strictest word wins, whatever the order: a rule that denies; the mode `read-only`; a rule
 //! that asks, unless a person already answered for just that; a rule that allows; the mode. A rule
 //! that allows a tool as a whole (`bash`) is as good as `full-access` for it, and like that it does
-//! not silence the question where commands are less than fenced; one that names a command does.
+//! not silence the question where commands are less than fenced or have the network; one that names
+//! a command does.
 
 use super::allowance::{Allowances, Requester};
 use super::approval::{ApprovePolicy, Decider, Deed, Mode};
-use super::fence::{Fence, FenceLevel};
+use super::fence::Fence;
 use super::hash::Sha;
 use super::matching;
 use super::rules::{Pattern, Rule, Rules};
@@ -120,15 +121,15 @@ pub fn without_asking(policy: ApprovePolicy, fence: &Fence, deed: Deed) -> Verdi
     let allowed = match policy {
         ApprovePolicy::Never => false,
         ApprovePolicy::Edits => changes_only,
-        ApprovePolicy::All => changes_only || fence.level == FenceLevel::Fenced,
+        ApprovePolicy::All => quiet(fence, deed),
     };
     if allowed {
         return Verdict::Allow { by: Decider::Policy };
     }
     let reason = match policy {
         ApprovePolicy::All => format!(
-            "--approve all lets commands run inside of the whole fence only, and they are {fence}; \
-             a rule that allows the command by its name lets it run all the same"
+            "--approve all lets commands run inside of the whole fence only and without the network, \
+             and they are {fence}; a rule that allows the command by its name lets it run all the same"
         ),
         ApprovePolicy::Never | ApprovePolicy::Edits => {
             let wide = if changes_only { "edits" } else { "all" };
@@ -231,7 +232,7 @@ fn allowed_by_name(
 fn quiet(fence: &Fence, deed: Deed) -> bool {
     match deed {
         Deed::Look | Deed::Edit => true,
-        Deed::Test | Deed::Command | Deed::Network => fence.level == FenceLevel::Fenced,
+        Deed::Test | Deed::Command | Deed::Network => fence.is_whole(),
     }
 }
 

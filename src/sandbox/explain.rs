@@ -173,7 +173,7 @@ mod tests {
     use super::*;
 
     fn fence(level: FenceLevel, loopback: bool) -> Fence {
-        Fence { level, loopback, missing: Vec::new() }
+        Fence { level, loopback, missing: Vec::new(), network_open: false }
     }
 
     #[test]

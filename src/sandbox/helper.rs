@@ -104,7 +104,12 @@ fn carry_out(order: Order, lines: BufReader<File>, control: &mut File) -> io::Re
     // It fails only for the first of a group, which has a session of its own already.
     let _ = rustix::process::setsid();
     #[cfg(target_os = "linux")]
-    rustix::thread::set_no_new_privs(true)?;
+    {
+        rustix::thread::set_no_new_privs(true)?;
+        // A helper that was stopped would never see the end of the line: if offshoot goes away, the
+        // system wakes it.
+        rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::CONT))?;
+    }
     // Before the first thread: it is the process as a whole that enters.
     let entered = confine::enter_namespaces(&order.policy);
     let (tell, happenings) = mpsc::sync_channel(HAPPENINGS);

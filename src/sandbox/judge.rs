@@ -15,7 +15,7 @@ pub fn judge(effects: &Effects) -> Fence {
         FenceLevel::Partial
     };
     let missing = missing.into_iter().map(str::to_owned).collect();
-    Fence { level, loopback: has_own_loopback(effects), missing }
+    Fence { level, loopback: has_own_loopback(effects), missing, network_open: false }
 }
 
 /// A server of its own that nobody outside shares.

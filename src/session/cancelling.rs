@@ -29,11 +29,12 @@ impl Conversation {
         }
     }
 
-    /// Stops the parent run and everything under it; nothing starts again by itself. Where none is
-    /// going on, it stops the person's own command.
+    /// Stops the parent run and everything under it, and the person's own command; nothing starts
+    /// again by itself.
     pub(super) async fn stop(&mut self) {
+        let stopped_shell = self.stop_shell();
         let Some(running) = &self.running else {
-            if self.stop_shell() {
+            if stopped_shell {
                 return;
             }
             let text = "nothing is running";

@@ -9,6 +9,7 @@ use crate::domain::event::Level;
 use crate::domain::fence::Fence;
 use crate::domain::ids::SessionId;
 use crate::domain::role::{Permission, Role};
+use crate::domain::role_file::RoleFile;
 use crate::domain::rules::Rules;
 use crate::domain::scope::PathScope;
 use crate::domain::usage::MicroUsd;
@@ -21,10 +22,7 @@ use crate::workspace::Workspace;
 
 /// Tells the time of day.
 pub use crate::agent::host::Clock as ClockFn;
-pub use crate::agent::host::Share;
-
-/// Makes the provider that answers with the named model, or says why it cannot.
-pub type Switch = Arc<dyn Fn(&str) -> Result<Arc<dyn Provider>, String> + Send + Sync>;
+pub use crate::agent::host::{Share, Switch};
 
 /// Keeps the answer to whether the project's own files are trusted, or says why it cannot. May block.
 pub type KeepTrust = Arc<dyn Fn(bool) -> Result<(), String> + Send + Sync>;
@@ -129,7 +127,9 @@ pub struct Config {
     pub patience: Patience,
     /// At which part of the model's window a conversation is summarised.
     pub compact_at: Share,
-    /// Roles beside the built-in ones.
+    /// Roles that files describe, the user's before the project's.
+    pub role_files: Vec<RoleFile>,
+    /// Roles of the host, beside all others.
     pub more_roles: Vec<Role>,
     /// Everything ends this long after the start.
     pub timeout: Option<Duration>,

@@ -8,6 +8,7 @@ use std::time::Duration;
 use similar::TextDiff;
 
 use super::{Config, Conversation};
+use crate::agent::changes::MOST_LISTS;
 use crate::agent::host::Host;
 use crate::domain::changes::{ChangeList, Difference, FileKind, FileState};
 use crate::domain::event::{Fact, Level};
@@ -66,6 +67,8 @@ pub(super) fn shadow(config: &Config) -> Shadow {
 
 /// The changes as a unified diff, or in words that there are none.
 async fn show(host: &Arc<Host>, subject: Subject) -> String {
+    // The newest answer is always among those that are kept.
+    let is_old = matches!(subject, Subject::Task(_)) && host.changes.forgot();
     let (list, whose) = match subject {
         Subject::Answer(None) => return "nothing was asked yet, so nothing changed".to_owned(),
         Subject::Answer(Some(run)) => (host.changes.of(&run), "the newest answer".to_owned()),
@@ -75,11 +78,22 @@ async fn show(host: &Arc<Host>, subject: Subject) -> String {
         },
     };
     if list.is_empty() {
-        return format!("{whose} changed no file");
+        return unchanged(&whose, is_old);
     }
     let tracker = Arc::clone(host.changes.tracker());
     let writing = tokio::task::spawn_blocking(move || write_all(&list, &tracker));
     writing.await.unwrap_or_else(|fault| format!("the diff could not be made: {fault}"))
+}
+
+/// Said where no change is known; `is_old` if it may have been known once.
+fn unchanged(whose: &str, is_old: bool) -> String {
+    if !is_old {
+        return format!("{whose} changed no file");
+    }
+    format!(
+        "{whose} changed no file, or ended so long ago that its changes are not known any more: those \
+         of the newest {MOST_LISTS} runs are kept"
+    )
 }
 
 /// The sum of all attempts; `None` if there is no such task.
@@ -236,5 +250,17 @@ fn mode(state: &FileState) -> String {
         FileKind::File => format!("100{:03o}", state.mode),
         FileKind::Link => "120000".to_owned(),
         FileKind::Special => format!("{:04o}", state.mode),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_may_have_been_let_go_is_not_called_unchanged() {
+        assert_eq!(unchanged("task #1", false), "task #1 changed no file");
+        let old = unchanged("task #1", true);
+        assert!(old.contains("not known any more") && old.contains("newest 256 runs"), "{old}");
     }
 }

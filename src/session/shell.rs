@@ -6,12 +6,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::json;
-use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::Conversation;
+use crate::agent::follow::follow;
 use crate::agent::host::{Host, Inbox};
 use crate::domain::event::{Fact, Failure, Level, Origin};
 use crate::domain::hash::Sha;
@@ -19,7 +19,7 @@ use crate::domain::ids::CallId;
 use crate::domain::role::Permission;
 use crate::tool::bash::Bash;
 use crate::tool::command::execute::MAX_TIME;
-use crate::tool::{Progress, Tool, ToolContext, ToolOutput};
+use crate::tool::{Progress, Tool, ToolContext};
 
 /// What such a command is called where tools have names.
 const NAME: &str = "!";
@@ -99,7 +99,8 @@ impl Errand {
         let (progress, shown) = Progress::channel();
         let arguments = json!({ "command": self.command, "timeout_s": MAX_TIME.as_secs() });
         let working = Bash::new().run(arguments, self.context(progress));
-        let output = self.follow(working, shown).await;
+        let tell = |text| self.tell(Fact::ToolProgress { call: self.call.clone(), text });
+        let output = follow(working, shown, tell).await;
         let duration_ms = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
         // It is there for the model before anybody can answer to its end.
         self.inbox.put_beside(as_data(&self.command, &output.text));
@@ -130,23 +131,6 @@ impl Errand {
             network: self.network,
             progress,
             ..ToolContext::looking(workspace, scopes, self.cancel.clone())
-        }
-    }
-
-    /// Waits for the end of the command and tells what it shows meanwhile.
-    async fn follow(
-        &self,
-        mut working: impl Future<Output = ToolOutput> + Unpin,
-        mut shown: mpsc::Receiver<String>,
-    ) -> ToolOutput {
-        loop {
-            tokio::select! {
-                biased;
-                output = &mut working => return output,
-                Some(text) = shown.recv() => {
-                    self.tell(Fact::ToolProgress { call: self.call.clone(), text }).await;
-                }
-            }
         }
     }
 

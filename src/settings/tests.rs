@@ -263,6 +263,12 @@ fn limits_come_from_the_preset_and_from_numbers() {
     assert_eq!(limits.parent[Dimension::CostUsd], Limit::Of(250_000));
     assert_eq!(limits.parent[Dimension::ToolCalls], Limit::Of(120));
     assert_eq!((limits.totals.delegations, limits.totals.active), (0, 2));
+    assert_eq!(limits.depth, 1);
+    assert_eq!(world.settings(&["--max-depth", "4"]).unwrap().limits.depth, 4);
+    for typed in ["0", "5", "-1", "two", "unlimited"] {
+        let refused = world.settings(&["--max-depth", typed]).unwrap_err().to_string();
+        assert!(refused.contains("INVALID_BUDGET") && refused.contains("--max-depth"), "{refused}");
+    }
     let lifted = world.settings(&["--max-turns", "unlimited"]).unwrap().limits;
     assert_eq!(lifted.parent[Dimension::Turns], Limit::Unlimited);
 }

@@ -7,6 +7,9 @@ use crate::domain::ids::{CallId, RunId};
 
 use super::delegation::NodeId;
 
+/// The tool whose command is confirmed once for the session.
+const RUN_TESTS: &str = "run_tests";
+
 /// Whose call it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Asker {
@@ -45,6 +48,14 @@ pub struct Approval {
     pub since: Timestamp,
 }
 
+impl Approval {
+    /// True for a run of the tests, where a yes confirms the command for the session: it is asked
+    /// about once.
+    pub fn confirms_for_session(&self) -> bool {
+        self.name == RUN_TESTS
+    }
+}
+
 /// How a question about a call ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Verdict {
@@ -54,6 +65,19 @@ pub struct Verdict {
     pub by: Decider,
     /// Why, in words.
     pub reason: Option<String>,
+}
+
+/// What a person allowed beyond one call.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Grant {
+    /// Whom it was given to.
+    pub asker: Asker,
+    /// The tool.
+    pub tool: String,
+    /// The first words of a command, or a path.
+    pub prefix: String,
+    /// True if it holds for the whole session, false for that run alone.
+    pub session: bool,
 }
 
 /// All that wait, the oldest first.

@@ -6,6 +6,7 @@ use crate::domain::event::{Fact, Failure, Timestamp};
 use crate::domain::ids::CallId;
 
 use super::approval::Verdict;
+use super::command_end::CommandEnd;
 use super::delegation::NodeId;
 use super::fold_own::OWN_COMMAND;
 
@@ -125,6 +126,11 @@ impl Call {
             CallState::Requested | CallState::Asking | CallState::Running => false,
             CallState::Finished { ok, .. } => !ok,
         }
+    }
+
+    /// How the command that it ran ended, once that is known.
+    pub fn command_end(&self) -> Option<CommandEnd<'_>> {
+        if self.is_open() { None } else { CommandEnd::of(&self.name, &self.output) }
     }
 
     /// The arguments in one line: the values alone, the telling one first; text unquoted where it

@@ -7,12 +7,14 @@
 mod approval;
 mod call;
 mod changed;
+mod command_end;
 mod conversation;
 mod delegation;
 mod fold;
 mod fold_approvals;
 mod fold_calls;
 mod fold_own;
+mod fold_steering;
 mod fold_words;
 mod gauge;
 mod index;
@@ -26,13 +28,15 @@ use crate::domain::ids::{CallId, SessionId};
 use crate::domain::report::Report;
 use crate::domain::usage::{MicroUsd, Usage};
 
-pub use approval::{Approval, Approvals, Asker, Verdict};
+pub use approval::{Approval, Approvals, Asker, Grant, Verdict};
 pub use call::{Call, CallState};
 pub use changed::Changed;
+pub use command_end::CommandEnd;
 pub use conversation::{Body, Entry, Notice, Speech};
 pub use delegation::{Counts, Delegations, Node, NodeId, NodeState, Runaway};
 pub use fold::DIFF;
 pub use fold_own::OWN_COMMAND;
+pub use fold_steering::STEERED;
 pub use gauge::{Gauge, Used};
 pub use run::{Doing, End, Phase, Run, STREAMING_MS};
 
@@ -101,6 +105,7 @@ pub struct Story {
     /// The parent's calls that wait for a person's word, as entries.
     parent_asking: Vec<usize>,
     approvals: Approvals,
+    grants: Vec<Grant>,
     /// The user's own commands, as entries, and those of them that run.
     own: HashMap<CallId, usize>,
     own_running: Vec<CallId>,
@@ -154,6 +159,11 @@ impl Story {
                 );
             }
             Fact::CancelRequested { target, by } => self.cancel_requested(event, target, *by),
+            Fact::Paused { .. } => self.paused(event, true),
+            Fact::Resumed { .. } => self.paused(event, false),
+            Fact::WrapUpRequested { .. } => self.remark(event, "asked to wrap up"),
+            Fact::BudgetExtended { text, limits, .. } => self.extended(event, limits, text),
+            Fact::Steered { text, .. } => self.remark(event, &format!("you said: {text}")),
             Fact::RunFinished(end) => self.run_finished(event, end),
             Fact::RetryScheduled { delay_ms, http_status, .. } => {
                 self.retry_scheduled(event, *delay_ms, *http_status);
@@ -186,9 +196,20 @@ impl Story {
         &self.approvals
     }
 
+    /// What a person allowed beyond single calls, the oldest first.
+    pub fn grants(&self) -> &[Grant] {
+        &self.grants
+    }
+
     /// True while a command of the user's own runs.
     pub fn runs_own_command(&self) -> bool {
         !self.own_running.is_empty()
+    }
+
+    /// True while there is something that could be stopped: an answer, or a command of the user's
+    /// own.
+    pub fn is_stoppable(&self) -> bool {
+        self.is_running() || self.runs_own_command()
     }
 
     /// The session's own facts, once it has started.
@@ -272,5 +293,10 @@ fn moves_clocks(fact: &Fact) -> bool {
             | Fact::RunFinished(_)
             | Fact::ToolStarted { .. }
             | Fact::ToolFinished { .. }
+            | Fact::Paused { .. }
+            | Fact::Resumed { .. }
+            | Fact::Message(_)
+            | Fact::TurnStarted { .. }
+            | Fact::RetryScheduled { .. }
     )
 }

@@ -100,6 +100,7 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::*;
+    use crate::domain::rules::named_tools;
     use crate::tool::{ToolContext, ToolFuture, ToolOutput, ToolSpec};
 
     fn names(names: &[&str]) -> Vec<String> {
@@ -154,6 +155,15 @@ mod tests {
         let right = right.map(|(name, permission)| (name.to_owned(), permission));
         assert_eq!(Toolbox::standard().permissions(), BTreeMap::from(right));
         assert_eq!(Toolbox::standard().permission("no_such"), None);
+    }
+
+    #[test]
+    fn rules_can_name_every_tool_but_task_and_none_that_is_not_there() {
+        let toolbox = Toolbox::standard();
+        let mut named: Vec<&str> = named_tools().collect();
+        named.push(task::NAME);
+        named.sort_unstable();
+        assert_eq!(named, toolbox.permissions().keys().collect::<Vec<_>>());
     }
 
     struct Stand {

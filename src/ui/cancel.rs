@@ -14,7 +14,7 @@ use super::update::focus;
 
 /// The child that a cancel without a number means: the one that is looked at or selected, if it is
 /// live, else the newest live one.
-fn active<'a>(screen: &Screen, story: &'a Story) -> Option<&'a Node> {
+pub(super) fn active<'a>(screen: &Screen, story: &'a Story) -> Option<&'a Node> {
     let looked_at = screen.overlay.as_ref().and_then(Overlay::node);
     let selected = screen.delegations.selected().map(|selected| selected.node);
     let live = |id: NodeId| story.delegations().get(id).filter(|node| node.is_live());
@@ -69,7 +69,7 @@ pub(super) fn escape(screen: &mut Screen, story: &Story, now: Timestamp) -> Vec<
         focus(screen, story, Focus::Composer);
         return Vec::new();
     }
-    if story.is_running() {
+    if story.is_stoppable() {
         return ask_or_stop(screen, now);
     }
     screen.question = None;
@@ -98,7 +98,7 @@ pub(super) fn interrupt(screen: &mut Screen, story: &Story, now: Timestamp) -> V
         screen.say(lang.pick("^C again quits", "再按 ^C 退出"), Tone::Plain, now);
         return Vec::new();
     }
-    if story.is_running() {
+    if story.is_stoppable() {
         return ask_or_stop(screen, now);
     }
     screen.say(lang.pick("^C again quits", "再按 ^C 退出"), Tone::Plain, now);

@@ -2,6 +2,7 @@
 
 mod editing;
 mod questions;
+mod steering;
 
 use crossterm::event::{KeyCode, KeyModifiers};
 
@@ -64,7 +65,7 @@ const NEWLINE: &[Chord] = &[
 
 /// Every key there is. The footer shows them in this order, as many as fit.
 pub fn bindings() -> impl Iterator<Item = &'static Binding> {
-    questions::BINDINGS.iter().chain(BINDINGS).chain(editing::BINDINGS)
+    questions::BINDINGS.iter().chain(BINDINGS).chain(steering::BINDINGS).chain(editing::BINDINGS)
 }
 
 static BINDINGS: &[Binding] = &[
@@ -138,8 +139,8 @@ static BINDINGS: &[Binding] = &[
         "Esc",
         Action::Escape,
         (
-            "while something runs: asks; again within 3 s stops the answer and all children",
-            "运行中：先询问；3 秒内再按一次停止回答与全部子代理",
+            "while something runs: asks; again within 3 s stops the answer, all children and your command",
+            "运行中：先询问；3 秒内再按一次停止回答、全部子代理与你的命令",
         ),
     )
     .footer(1, "stop", "停止")

@@ -168,6 +168,17 @@ impl LongText {
         self.pieces.len() - 1 - last.item + usize::from(hidden > 0)
     }
 
+    /// The line that the shown rows begin in, and how many lines end within or above them.
+    pub fn shown_lines(&self) -> (usize, usize) {
+        let first = self.page.first().map_or(0, |top| top.item);
+        (first, self.pieces.len() - self.lines_below().min(self.pieces.len()))
+    }
+
+    /// How many lines there are.
+    pub fn line_count(&self) -> usize {
+        self.pieces.len()
+    }
+
     /// The number of the last line that is shown, and of all lines.
     pub fn progress(&self) -> (usize, usize) {
         (self.page.last().map_or(0, |last| last.item + 1), self.pieces.len())

@@ -161,7 +161,7 @@ impl Overlay {
             let paragraphs = match self.page {
                 Page::Help => help::page(lang),
                 Page::Ledger => detail::ledger(story, facts, lang, now),
-                Page::Permissions => permissions::page(facts, lang),
+                Page::Permissions => permissions::page(story, facts, lang),
                 Page::Diff => Vec::new(),
                 Page::ParentCall(_) | Page::ChildCall { .. } => {
                     self.call(story).map_or_else(Vec::new, |call| detail::call(call, lang))

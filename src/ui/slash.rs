@@ -2,11 +2,12 @@
 
 use crate::domain::approval::Mode;
 use crate::domain::budget::Preset;
-use crate::domain::command::BudgetChoice;
+use crate::domain::command::{BudgetChoice, Steer};
 use crate::domain::ids::TaskId;
 use crate::domain::role::RoleTable;
 
 use super::lang::Lang;
+use super::steering::Whom;
 
 /// What a line that starts with `/` asks for.
 #[derive(Debug, Clone, PartialEq)]
@@ -15,6 +16,13 @@ pub enum Slash {
     Help,
     /// Cancel a child: this one, or the active one.
     Cancel(Option<TaskId>),
+    /// Steer a live run.
+    Steer {
+        /// Which.
+        whom: Whom,
+        /// How.
+        steer: Steer,
+    },
     /// Stop the answer and all children.
     Stop,
     /// Have the parent delegate this.
@@ -45,10 +53,34 @@ pub enum Slash {
 pub struct Refused(pub String);
 
 /// The commands that work, with what they take.
-pub const COMMANDS: [(&str, &str, &str, &str); 11] = [
+pub const COMMANDS: [(&str, &str, &str, &str); 15] = [
     ("/help", "", "keys and commands", "按键与命令"),
     ("/cancel", "[#N]", "cancel a child; its parent goes on", "取消一个子代理；父代理继续"),
-    ("/stop", "", "stop the answer and every child", "停止回答与所有子代理"),
+    (
+        "/wrapup",
+        "[#N]",
+        "have a child, or #0 the answer, report now",
+        "让子代理（#0 为回答）立即汇报",
+    ),
+    (
+        "/pause",
+        "[#N]",
+        "pause a child, or #0 the answer; again: go on",
+        "暂停子代理（#0 为回答）；再次则继续",
+    ),
+    (
+        "/extend",
+        "[#N]",
+        "let a child, or #0 the answer, use half as much again",
+        "预算增加一半（#0 为回答）",
+    ),
+    ("/tell", "[#N] TEXT", "tell a child TEXT before its next turn", "在子代理下一轮前告知 TEXT"),
+    (
+        "/stop",
+        "",
+        "stop the answer, every child and your command",
+        "停止回答、所有子代理与你的命令",
+    ),
     ("/delegate", "[ROLE] TEXT", "have the parent delegate TEXT", "让父代理委派 TEXT"),
     (
         "/budget",
@@ -75,7 +107,7 @@ pub const COMMANDS: [(&str, &str, &str, &str); 11] = [
 ];
 
 /// Commands that are planned and do not work yet.
-const PLANNED: [&str; 20] = [
+const PLANNED: [&str; 16] = [
     "/role",
     "/pin",
     "/context",
@@ -91,10 +123,6 @@ const PLANNED: [&str; 20] = [
     "/theme",
     "/lang",
     "/doctor",
-    "/wrapup",
-    "/pause",
-    "/extend",
-    "/tell",
     "/retry",
 ];
 
@@ -115,6 +143,10 @@ fn command(word: &str, rest: &str, lang: Lang) -> Result<Slash, Refused> {
         "/stop" => Ok(Slash::Stop),
         "/quit" => Ok(Slash::Quit),
         "/cancel" => Ok(Slash::Cancel(task(rest, "/cancel", lang)?)),
+        "/wrapup" => Ok(Slash::Steer { whom: whom(rest, word, lang)?, steer: Steer::WrapUp }),
+        "/pause" => Ok(Slash::Steer { whom: whom(rest, word, lang)?, steer: Steer::Pause }),
+        "/extend" => Ok(Slash::Steer { whom: whom(rest, word, lang)?, steer: Steer::Extend }),
+        "/tell" => tell(rest, lang),
         "/diff" => Ok(Slash::Diff(task(rest, "/diff", lang)?)),
         "/approve" => Ok(Slash::Approve),
         "/permissions" => permissions(rest, lang),
@@ -145,6 +177,30 @@ fn task(rest: &str, command: &str, lang: Lang) -> Result<Option<TaskId>, Refused
             Lang::Zh => format!("`{rest}` 不是子代理编号：{command} #3，或仅 {command}"),
         })
     })
+}
+
+/// Who is to be steered; `#0` is the answer.
+fn whom(rest: &str, command: &str, lang: Lang) -> Result<Whom, Refused> {
+    Ok(match task(rest, command, lang)? {
+        None => Whom::Active,
+        Some(TaskId(0)) => Whom::Parent,
+        Some(task) => Whom::Task(task),
+    })
+}
+
+/// A number that comes first, then the words.
+fn tell(rest: &str, lang: Lang) -> Result<Slash, Refused> {
+    let (first, after) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
+    let (whom, text) = if first.starts_with('#') {
+        (whom(first, "/tell", lang)?, after.trim())
+    } else {
+        (Whom::Active, rest)
+    };
+    if text.is_empty() {
+        let usage = lang.pick("say what to tell: /tell [#N] TEXT", "请写明内容：/tell [#N] 内容");
+        return Err(Refused(usage.to_owned()));
+    }
+    Ok(Slash::Steer { whom, steer: Steer::Tell { text: text.to_owned() } })
 }
 
 fn permissions(rest: &str, lang: Lang) -> Result<Slash, Refused> {
@@ -212,6 +268,20 @@ mod tests {
             ("/cancel", Slash::Cancel(None)),
             ("/cancel #3", cancel(3)),
             ("/cancel t4", cancel(4)),
+            ("/wrapup", Slash::Steer { whom: Whom::Active, steer: Steer::WrapUp }),
+            ("/pause #3", Slash::Steer { whom: Whom::Task(TaskId(3)), steer: Steer::Pause }),
+            ("/extend #0", Slash::Steer { whom: Whom::Parent, steer: Steer::Extend }),
+            (
+                "/tell #3 look in\ntests",
+                Slash::Steer {
+                    whom: Whom::Task(TaskId(3)),
+                    steer: Steer::Tell { text: "look in\ntests".into() },
+                },
+            ),
+            (
+                "/tell look",
+                Slash::Steer { whom: Whom::Active, steer: Steer::Tell { text: "look".into() } },
+            ),
             ("/budget", Slash::Budget(None)),
             ("/permissions", Slash::Permissions(None)),
             ("/permissions auto-edit", Slash::Permissions(Some(Mode::AutoEdit))),
@@ -245,6 +315,10 @@ mod tests {
             "/budget -3",
             "/permissions all",
             "/diff x",
+            "/pause x",
+            "/tell",
+            "/tell #3",
+            "/tell #x y",
             "/delegate",
             "/delegate tester",
         ] {

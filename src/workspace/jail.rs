@@ -23,6 +23,9 @@ use super::path::{PathError, components, join, printable};
 use super::root::Root;
 use super::scope::{self, Reach};
 
+/// Links to what does not exist that are followed from one path; the kernel's own limit.
+const MAX_LINKS: u32 = 40;
+
 /// Why a path was not opened. No text of it depends on anything outside of the run's scopes.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum JailError {
@@ -107,6 +110,14 @@ impl Workspace {
     /// has one such path. The path itself if it leads nowhere.
     pub fn real_path(&self, scopes: &[PathScope], path: &str) -> String {
         let real = self.cell(scopes, path).ok().and_then(|cell| cell.real());
+        real.unwrap_or_else(|| path.to_owned())
+    }
+
+    /// The path of the file that a normalised path leads to, links followed, also where there is
+    /// nothing yet: what is written there is made there. The path itself if it leads out or round in
+    /// circles; nothing is read or written there then.
+    pub fn leads_to(&self, scopes: &[PathScope], path: &str) -> String {
+        let real = self.cell(scopes, path).ok().and_then(|cell| cell.leads_to());
         real.unwrap_or_else(|| path.to_owned())
     }
 
@@ -232,6 +243,14 @@ impl Cell {
         Some(join(&self.base, &below))
     }
 
+    /// The same, also if there is nothing yet.
+    fn leads_to(&self) -> Option<String> {
+        self.real().or_else(|| {
+            let below = follow_links(&self.jail, Path::new(&self.rest), MAX_LINKS)?;
+            Some(join(&self.base, below.to_str()?))
+        })
+    }
+
     fn examine(&self) -> io::Result<(Kind, u64)> {
         let metadata = if self.follow {
             self.jail.metadata(&self.rest)?
@@ -251,6 +270,27 @@ impl Cell {
                 Ok(Opened::Special(kind))
             }
         }
+    }
+}
+
+/// Where a path leads beneath a folder; what does not exist keeps its name.
+fn follow_links(dir: &Dir, path: &Path, links: u32) -> Option<PathBuf> {
+    if let Ok(real) = dir.canonicalize(path) {
+        return Some(real);
+    }
+    let (above, name) = (path.parent()?, path.file_name()?);
+    let above = match above.as_os_str().is_empty() {
+        true => PathBuf::new(),
+        false => follow_links(dir, above, links)?,
+    };
+    // What leads back to the folder itself begins with no name.
+    let place = above.strip_prefix(".").unwrap_or(&above).join(name);
+    match dir.read_link_contents(&place) {
+        Ok(target) if links > 0 && target.is_relative() => {
+            follow_links(dir, &above.join(target), links - 1)
+        }
+        Ok(_) => None,
+        Err(_) => Some(place),
     }
 }
 

@@ -20,6 +20,8 @@ pub const MAX_COPY_BYTES: u64 = 1024 * 1024;
 pub const MAX_BULK_BYTES: u64 = 64 * 1024 * 1024;
 /// Bytes that all copies of a session may have, those of files that a tool names included.
 const MAX_BYTES: u64 = 256 * 1024 * 1024;
+/// The same where copies are held in memory; those because any file might change have half of it.
+const MAX_MEMORY_BYTES: u64 = 64 * 1024 * 1024;
 /// Bytes of a file that a tool is about to change, or has changed, up to which it is copied.
 pub const MAX_NAMED_BYTES: u64 = 16 * 1024 * 1024;
 
@@ -48,6 +50,8 @@ pub struct Shadow {
     held: HashSet<Sha>,
     bytes: u64,
     bulk_bytes: u64,
+    max_bytes: u64,
+    max_bulk_bytes: u64,
     unkept: Unkept,
     left_out: u64,
     broken: Option<String>,
@@ -56,7 +60,9 @@ pub struct Shadow {
 impl Shadow {
     /// Copies that live as long as this program.
     pub fn in_memory() -> Self {
-        Self::at(Place::Memory(HashMap::new()))
+        let place = Place::Memory(HashMap::new());
+        let (max_bytes, max_bulk_bytes) = (MAX_MEMORY_BYTES, MAX_MEMORY_BYTES / 2);
+        Self { max_bytes, max_bulk_bytes, ..Self::at(place) }
     }
 
     /// Copies in a private folder, which is made with the first one; the folder above it has to be
@@ -82,6 +88,8 @@ impl Shadow {
             held: HashSet::new(),
             bytes: 0,
             bulk_bytes: 0,
+            max_bytes: MAX_BYTES,
+            max_bulk_bytes: MAX_BULK_BYTES,
             unkept: Box::new(|_, _| false),
             left_out: 0,
             broken: None,
@@ -136,10 +144,12 @@ impl Shadow {
 
     fn has_room(&self, bytes: u64, reason: Reason) -> bool {
         let fits = match reason {
-            Reason::Bulk => bytes <= MAX_COPY_BYTES && self.bulk_bytes + bytes <= MAX_BULK_BYTES,
+            Reason::Bulk => {
+                bytes <= MAX_COPY_BYTES && self.bulk_bytes + bytes <= self.max_bulk_bytes
+            }
             Reason::Named => bytes <= MAX_NAMED_BYTES,
         };
-        fits && self.bytes + bytes <= MAX_BYTES && self.broken.is_none()
+        fits && self.bytes + bytes <= self.max_bytes && self.broken.is_none()
     }
 
     fn count(&mut self, sha: &Sha, bytes: u64, reason: Reason) {
@@ -244,14 +254,26 @@ mod tests {
         assert_eq!((shadow.read(&sha), shadow.take_left_out()), (None, 1));
         let sha = keep(&mut shadow, &big, Reason::Named);
         assert!(shadow.read(&sha).is_some(), "a file that a tool names may be larger");
-        shadow.bulk_bytes = MAX_BULK_BYTES - 1;
+        shadow.bulk_bytes = shadow.max_bulk_bytes - 1;
         keep(&mut shadow, b"ab", Reason::Bulk);
         assert_eq!(shadow.take_left_out(), 1);
         keep(&mut shadow, b"c", Reason::Bulk);
         assert_eq!(shadow.take_left_out(), 0);
-        shadow.bytes = MAX_BYTES;
+        shadow.bytes = shadow.max_bytes;
         keep(&mut shadow, b"d", Reason::Named);
         assert_eq!(shadow.take_left_out(), 1);
+    }
+
+    #[test]
+    fn memory_holds_less_than_a_folder() {
+        let outer = tempfile::TempDir::new().unwrap();
+        let mut memory = Shadow::in_memory();
+        let mut folder = Shadow::in_folder(outer.path().join("shadow"));
+        for shadow in [&mut memory, &mut folder] {
+            shadow.bytes = 64 * 1024 * 1024 - 1;
+            keep(shadow, b"ab", Reason::Named);
+        }
+        assert_eq!((memory.take_left_out(), folder.take_left_out()), (1, 0));
     }
 
     #[test]

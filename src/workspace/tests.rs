@@ -235,6 +235,41 @@ fn an_added_folder_is_reached_by_its_absolute_path_and_nothing_beside_it() {
 }
 
 #[test]
+fn a_path_leads_through_links_inside_also_to_what_is_not_there_yet() {
+    let (base, workspace) = opened();
+    fs::create_dir_all(base.path().join("secret/deep")).unwrap();
+    fs::write(base.path().join("secret/key"), "").unwrap();
+    for (link, target) in [
+        ("file", "secret/key"),
+        ("folder", "secret"),
+        ("chain", "folder/none"),
+        ("secret/up", "../new"),
+        ("round", "turn"),
+        ("turn", "round"),
+        ("out", "/etc/passwd"),
+        ("up", "../none"),
+    ] {
+        symlink(target, base.path().join(link)).unwrap();
+    }
+    for (path, right) in [
+        ("file", "secret/key"),
+        ("folder/key", "secret/key"),
+        ("folder/none", "secret/none"),
+        ("folder/none/below", "secret/none/below"),
+        ("chain", "secret/none"),
+        ("folder/up", "new"),
+        ("none/below", "none/below"),
+        ("round", "round"),
+        ("out", "out"),
+        (".", "."),
+    ] {
+        assert_eq!(workspace.leads_to(&workspace.scopes(), path), right, "{path}");
+    }
+    let scopes = [PathScope::parse("secret").unwrap()];
+    assert_eq!(workspace.leads_to(&scopes, "file"), "file", "not for this run");
+}
+
+#[test]
 fn a_folder_that_no_scope_can_name_is_not_added() {
     let (base, _) = opened();
     let odd = base.path().join("a[b]");

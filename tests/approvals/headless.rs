@@ -8,9 +8,11 @@ use offshoot::domain::event::Fact;
 use offshoot::domain::exit::Exit;
 use offshoot::domain::fence::FenceLevel;
 use offshoot::domain::report::{Status, WarningCode};
+use offshoot::domain::role::Permission;
 use offshoot::domain::rules::Rules;
 use offshoot::domain::violation::Code;
 use offshoot::headless::{self, Format, Headless};
+use offshoot::tool::toolbox::Toolbox;
 use serde_json::{Value, json};
 
 use crate::common::{Stage, fence, one_batch};
@@ -177,4 +179,68 @@ async fn the_same_denial_is_told_once_however_often_it_is_tried() {
     let played = stage.play("go").await;
     assert_eq!(asked(&played).len(), 3);
     assert_eq!(notices(&played.events, "CALL_DENIED").len(), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_open_network_is_told_at_the_start_and_lets_no_command_run_unasked() {
+    let script = one_batch(
+        &json!([write("c1", "a", "x"), bash("c2", "make"), bash("c3", "ls")]),
+        "done",
+        &json!([]),
+    );
+    for (mode, policy) in [(Mode::Ask, ApprovePolicy::All), (Mode::FullAccess, ApprovePolicy::All)]
+    {
+        let (mut stage, world) = alone(&script, policy);
+        stage.mode = mode;
+        stage.permissions.push(Permission::Network);
+        stage.rules = Rules::parse::<&str>(&["bash(ls)"], &[], &[]).unwrap();
+        let played = stage.play("go").await;
+        assert!(played.facts().any(|fact| matches!(fact,
+            Fact::SessionStarted { fence, .. } if fence == "fenced · network open")));
+        assert_eq!(asked(&played), ["expired by policy r1 c2"], "{mode:?}");
+        assert_eq!((world.ran(), world.text("a").is_some()), (vec!["ls".to_owned()], true));
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn less_than_a_whole_fence_is_told_before_anything_runs() {
+    for (level, words) in [
+        (FenceLevel::Unfenced, "commands are not fenced (files not fenced)"),
+        (FenceLevel::Partial, "commands are fenced in part only (files not fenced)"),
+    ] {
+        let script = one_batch(&json!([bash("c1", "make")]), "done", &json!([]));
+        let (mut stage, world) = alone(&script, ApprovePolicy::Never);
+        stage.fence = Some(fence(level));
+        stage.rules = Rules::parse::<&str>(&["bash(make)"], &[], &[]).unwrap();
+        let (_, _, err) = run(stage, Format::Text).await;
+        let told: Vec<usize> = err
+            .lines()
+            .enumerate()
+            .filter(|(_, line)| line.contains(words))
+            .map(|(at, _)| at)
+            .collect();
+        let ran = err.lines().position(|line| line.starts_with("tool: bash")).unwrap();
+        assert_eq!((told.len(), world.ran().len()), (1, 1), "{err}");
+        assert!(told[0] < ran && err.contains("git_diff") && err.contains("`!`"), "{err}");
+    }
+    let (stage, _) = alone(&all_calls(), ApprovePolicy::Never);
+    let played = stage.play("go").await;
+    assert!(notices(&played.events, "UNFENCED").is_empty());
+}
+
+#[tokio::test(start_paused = true)]
+async fn where_no_command_can_run_the_fence_is_no_matter() {
+    let script = json!({"turns": [{"text": "done"}]});
+    for (asker, tools, told) in [
+        (Asker::Person, Toolbox::default(), 1),
+        (Asker::Nobody(ApprovePolicy::Never), Toolbox::default(), 0),
+        (Asker::Nobody(ApprovePolicy::Never), Toolbox::standard(), 1),
+    ] {
+        let mut stage = Stage::new(&script).permissions(&[Permission::Read]);
+        stage.asker = asker;
+        stage.tools = tools;
+        stage.fence = Some(fence(FenceLevel::Unfenced));
+        let played = stage.play("go").await;
+        assert_eq!(notices(&played.events, "UNFENCED").len(), told, "{asker:?}");
+    }
 }

@@ -29,6 +29,7 @@ use offshoot::domain::ids::SessionId;
 use offshoot::domain::message::{Message, ToolResult};
 use offshoot::domain::report::{Report, Status};
 use offshoot::domain::role::{Permission, Role};
+use offshoot::domain::role_file::RoleFile;
 use offshoot::domain::rules::Rules;
 use offshoot::domain::scope::PathScope;
 use offshoot::journal::jsonl::Journal;
@@ -36,7 +37,7 @@ use offshoot::provider::retry::Patience;
 use offshoot::provider::script::Script;
 use offshoot::provider::{Provider, Request};
 use offshoot::sandbox::SandboxSettings;
-use offshoot::session::{self, Config, KeepTrust, Pin, RunLimits, Share};
+use offshoot::session::{self, Config, KeepTrust, Pin, RunLimits, Share, Switch};
 use offshoot::tool::Tool;
 use offshoot::tool::toolbox::Toolbox;
 use offshoot::workspace::Workspace;
@@ -64,6 +65,8 @@ pub struct Stage {
     pub max_depth: u32,
     pub tools: Toolbox,
     pub roles: Vec<Role>,
+    pub role_files: Vec<RoleFile>,
+    pub switch: Option<Switch>,
     pub pins: Vec<Pin>,
     pub secrets: Vec<String>,
     pub timeout: Option<Duration>,
@@ -96,6 +99,8 @@ impl Stage {
             max_depth: 1,
             tools: Toolbox::standard(),
             roles: Vec::new(),
+            role_files: Vec::new(),
+            switch: None,
             pins: Vec::new(),
             secrets: Vec::new(),
             timeout: None,
@@ -134,7 +139,7 @@ impl Stage {
         let session = session::start(Config {
             id,
             provider: Arc::clone(&spy) as Arc<dyn Provider>,
-            switch: None,
+            switch: self.switch,
             detect: None,
             toolbox: self.tools,
             workspace: Arc::new(Workspace::open(self.folder.path()).unwrap()),
@@ -151,6 +156,7 @@ impl Stage {
             max_depth: self.max_depth,
             patience: self.patience,
             compact_at: Share::default(),
+            role_files: self.role_files,
             more_roles: self.roles,
             timeout: self.timeout,
             pins: self.pins,
@@ -412,7 +418,7 @@ pub fn fence(level: FenceLevel) -> Fence {
         FenceLevel::Fenced => Vec::new(),
         FenceLevel::Partial | FenceLevel::Unfenced => vec!["files not fenced".to_owned()],
     };
-    Fence { level, loopback: true, missing }
+    Fence { level, loopback: true, missing, network_open: false }
 }
 
 /// A script in which the parent makes `calls` and then answers `reply`.

@@ -272,6 +272,50 @@ fn where_only_this_call_can_be_allowed_nothing_wider_is_sent() {
 }
 
 #[test]
+fn a_yes_to_tests_says_that_it_holds_for_the_session() {
+    let tests = |id: &str| call(id, "run_tests", json!({"command": "cargo test"}));
+    let what = || Asked { summary: "cargo test", prefix: Some("cargo test"), ..Asked::default() };
+    let by_child = || {
+        let mut feed = Feed::new();
+        worker(&mut feed, 3);
+        feed.says(child(3), "", vec![tests("d1")]).asks(child(3), &tests("d1"), &what());
+        feed
+    };
+    let text = read(by_child(), (120, 40)).text();
+    let words = "y  this command, as shown, for all worker children this session";
+    assert!(text.contains(words) && !text.contains("this once"), "{text}");
+    let text = read(by_child(), (50, 15)).text();
+    assert!(text.contains("y this command · c child"), "{text}");
+    let mut zh = read(by_child(), (120, 40));
+    zh.screen.lang = Lang::Zh;
+    let text = zh.text();
+    assert!(text.contains("y  本会话内全部 worker 子代理：此命令，按所示"), "{text}");
+    let mut feed = Feed::new();
+    feed.user(1, "go").run(1).turn(parent(1), 1).says(parent(1), "", vec![tests("p1")]);
+    feed.asks(parent(1), &tests("p1"), &Asked { prefix: None, ..what() });
+    let text = read(feed, (120, 40)).text();
+    for words in
+        ["y  this command, as shown, for the parent, this session", "only this command can be"]
+    {
+        assert!(text.contains(words), "{words}\n{text}");
+    }
+}
+
+#[test]
+fn what_the_keys_of_a_question_are_called_fits_a_parent_too() {
+    let mut feed = Feed::new();
+    let call = test_call("p1");
+    feed.user(1, "go").run(1).turn(parent(1), 1).says(parent(1), "", vec![call.clone()]);
+    let what = Asked { summary: "cargo test", prefix: Some("cargo test"), ..Asked::default() };
+    feed.asks(parent(1), &call, &what);
+    let mut watch = read(feed, (120, 40));
+    assert!(watch.footer().contains("y yes · n no · c this run"), "{}", watch.footer());
+    watch.screen.size = (50, 15);
+    let text = watch.text();
+    assert!(text.contains("y once · c answer · s session"), "{text}");
+}
+
+#[test]
 fn the_parent_asks_by_its_name_and_its_answer_goes_to_its_run() {
     let mut feed = Feed::new();
     let call = test_call("p1");
@@ -423,16 +467,15 @@ fn shift_tab_takes_the_next_mode_and_the_header_shows_it_once_it_holds() {
     assert_eq!(asked.press(&["S-Tab"]), [], "not in the midst of a question");
 }
 
-#[test]
-fn the_page_of_permissions_names_what_is_missing() {
+/// A session whose commands are fenced like this.
+fn fenced_as(fence: &str) -> Feed {
     let mut feed = Feed::new();
     let Fact::SessionStarted { session, version, workspace, provider, model, budget, .. } =
         feed.log[0].fact.clone()
     else {
         panic!("a session starts");
     };
-    let fence = "partial (network not fenced, signals not fenced)".to_owned();
-    let permission_mode = "ask".to_owned();
+    let (fence, permission_mode) = (fence.to_owned(), "ask".to_owned());
     let started = Fact::SessionStarted {
         session,
         version,
@@ -444,6 +487,27 @@ fn the_page_of_permissions_names_what_is_missing() {
         budget,
     };
     feed.add(Origin::session(), started);
+    feed
+}
+
+#[test]
+fn an_open_network_is_said_in_the_header_and_on_the_page() {
+    let mut feed = fenced_as("fenced · network open");
+    feed.user(1, "go").run(1).turn(parent(1), 1);
+    let mut watch = Watch::new(feed, (120, 40));
+    let header = watch.text().lines().next().unwrap().to_owned();
+    assert!(header.contains("ask · fenced · network open"), "{header}");
+    watch.type_text("/permissions");
+    watch.press(&["Enter"]);
+    let text = watch.text();
+    assert!(text.contains("commands have the whole network (fence.network)"), "{text}");
+    assert!(!text.contains("your other files, the network"), "{text}");
+    assert!(text.contains("not your other files or other processes"), "{text}");
+}
+
+#[test]
+fn the_page_of_permissions_names_what_is_missing() {
+    let feed = fenced_as("partial (network not fenced, signals not fenced)");
     let mut watch = Watch::new(feed, (120, 40));
     watch.type_text("/permissions");
     watch.press(&["Enter"]);
@@ -491,6 +555,40 @@ fn the_users_own_command_runs_in_the_conversation() {
     assert!(!watch.feed.story.runs_own_command());
     watch.press(&["Alt+1", "Enter"]);
     assert!(watch.text().contains("running 3 tests"));
+}
+
+#[test]
+fn a_command_of_the_users_own_is_stopped_like_an_answer() {
+    let own = call("own1", "!", json!({"command": "sleep 600"}));
+    for (keys, typed) in [(["Esc", "Esc"], ""), (["^C", "^C"], ""), (["Enter", ""], "/stop")] {
+        let mut feed = Feed::new();
+        feed.starts(Origin::session(), &own);
+        let mut watch = Watch::new(feed, (100, 30));
+        watch.type_text(typed);
+        let first = watch.press(&keys[..1]);
+        if !typed.is_empty() {
+            assert_eq!(sent(&first), [&Command::Stop]);
+            continue;
+        }
+        assert_eq!(first, []);
+        assert!(watch.footer().contains("stop your command? Esc again: yes"), "{}", watch.footer());
+        watch.feed.wait(2_500);
+        assert_eq!(sent(&watch.press(&keys[1..])), [&Command::Stop], "{keys:?}");
+    }
+    let mut feed = two_ask();
+    feed.starts(Origin::session(), &own);
+    let mut watch = read(feed, (120, 40));
+    watch.press(&["^C"]);
+    let words = "stop the answer, 2 children and your command?";
+    assert!(watch.footer().contains(words), "{}", watch.footer());
+    // The question goes with what it is about.
+    let mut feed = Feed::new();
+    feed.starts(Origin::session(), &own);
+    let mut watch = Watch::new(feed, (100, 30));
+    watch.press(&["Esc"]);
+    watch.feed.ends(Origin::session(), &own, "", 1);
+    watch.see();
+    assert!(watch.screen.question.is_none());
 }
 
 #[test]

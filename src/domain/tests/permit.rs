@@ -69,7 +69,7 @@ fn child(task: u32, role: &str) -> Requester {
 }
 
 fn fence(level: FenceLevel) -> Fence {
-    Fence { level, loopback: true, missing: Vec::new() }
+    Fence { level, loopback: true, missing: Vec::new(), network_open: false }
 }
 
 fn verdict(
@@ -126,6 +126,39 @@ fn a_mode_alone_decides_as_its_name_says() {
 }
 
 #[test]
+fn commands_that_have_the_network_are_asked_about_unless_a_rule_names_them() {
+    let open = fence(FenceLevel::Fenced).with_network(true);
+    let whole = Rules::parse::<&str>(&["bash"], &[], &[]).unwrap();
+    let named = Rules::parse::<&str>(&["bash(ls)"], &[], &[]).unwrap();
+    let given = Allowances::default();
+    for (mode, rules, call, expected) in [
+        (Mode::FullAccess, &Rules::default(), "bash: ls", "ask"),
+        (Mode::FullAccess, &Rules::default(), "run_tests: cargo test", "ask"),
+        (Mode::FullAccess, &Rules::default(), "write_file: a", "allow Mode"),
+        (Mode::Ask, &whole, "bash: ls", "ask"),
+        (Mode::Ask, &named, "bash: ls", "allow Rule"),
+    ] {
+        let standing = Standing { mode, fence: &open, rules, allowances: &given };
+        let found = permit::decide(&standing, &parent(), &Call::new(call).view());
+        assert_eq!(word(&found), expected, "{mode:?} {call}");
+    }
+    let configured = Call::new("run_tests: make check");
+    let view = CallView { configured: true, ..configured.view() };
+    let rules = Rules::default();
+    let standing =
+        Standing { mode: Mode::AutoEdit, fence: &open, rules: &rules, allowances: &given };
+    assert_eq!(permit::decide(&standing, &parent(), &view), Verdict::Ask);
+    let Verdict::Deny { reason, .. } =
+        permit::without_asking(ApprovePolicy::All, &open, Deed::Command)
+    else {
+        panic!("the policy lets nothing through that has the network");
+    };
+    assert!(reason.contains("they are fenced · network open"), "{reason}");
+    let edit = permit::without_asking(ApprovePolicy::All, &open, Deed::Edit);
+    assert_eq!(edit, Verdict::Allow { by: Decider::Policy });
+}
+
+#[test]
 fn a_configured_test_command_runs_unasked_outside_of_ask_and_inside_the_fence() {
     let call = Call::new("run_tests: make check");
     let view = CallView { configured: true, ..call.view() };
@@ -169,6 +202,13 @@ fn rules_decide_by_their_words_and_the_strictest_wins() {
         ("bash: git status 2>/dev/null", [&["bash(git status)"], &[], &[]], "allow Rule"),
         ("bash: PAGER=evil git status", [&["bash(git status)"], &[], &[]], "ask"),
         ("bash: ./git status", [&["bash(git status)"], &[], &[]], "ask"),
+        ("bash: git log --output=P", [&["bash(git log)"], &[], &[]], "ask"),
+        ("bash: git log --oneline", [&["bash(git log)"], &[], &[]], "allow Rule"),
+        ("bash: git -c alias.x=y x", [&["bash(git)"], &[], &[]], "ask"),
+        ("bash: git -c a=b log", [&["bash(git -c a=b)"], &[], &[]], "allow Rule"),
+        ("bash: find . -delete", [&["bash(find)"], &[], &[]], "ask"),
+        ("bash: find . -name x", [&["bash(find)"], &[], &[]], "allow Rule"),
+        ("bash: sort -o P x | ls", [&["bash(sort)", "bash(ls)"], &[], &[]], "ask"),
         ("bash: git push", [&["bash"], &[], &["bash(git push)"]], "deny Rule"),
         ("bash: ls; git push", [&["bash"], &[], &["bash(git push)"]], "deny Rule"),
         ("bash: git push", [&["bash(git)"], &["bash(git push)"], &[]], "ask"),
@@ -317,6 +357,25 @@ fn an_answer_for_the_parents_session_holds_in_its_next_answer() {
             Standing { mode: Mode::Ask, fence: &fence, rules: &rules, allowances: &given };
         assert_eq!(word(&permit::decide(&standing, &later, &call.view())), expected);
     }
+}
+
+#[test]
+fn what_was_allowed_to_a_run_alone_goes_with_it_and_nothing_else_does() {
+    let call = Call::new("bash: make");
+    let mut given = Allowances::default();
+    given.keep(&Answer::Child, &child(1, "worker"), &call.view(), None);
+    let empty = {
+        let mut given = given.clone();
+        given.run_ended(&RunId::child(TaskId(1), 1));
+        given
+    };
+    assert_eq!(empty, Allowances::default());
+    given.keep(&Answer::Session, &child(1, "worker"), &call.view(), None);
+    given.run_ended(&RunId::child(TaskId(1), 1));
+    let (rules, fence) = (Rules::default(), fence(FenceLevel::Fenced));
+    let standing = Standing { mode: Mode::Ask, fence: &fence, rules: &rules, allowances: &given };
+    let found = permit::decide(&standing, &child(2, "worker"), &call.view());
+    assert_eq!(word(&found), "allow Earlier");
 }
 
 #[test]

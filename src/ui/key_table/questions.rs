@@ -12,11 +12,11 @@ pub(super) static BINDINGS: &[Binding] = &[
         "y",
         Action::Answer(Key::Once),
         (
-            "yes, this once; keys in the first 400 ms do not answer",
-            "允许一次；最初 400 毫秒内的按键不算答复",
+            "yes, this once; to tests: this command for the session. Keys in the first 400 ms do not answer",
+            "允许一次；对测试：本会话内允许此命令。最初 400 毫秒内的按键不算答复",
         ),
     )
-    .footer(1, "once", "允许一次"),
+    .footer(1, "yes", "允许"),
     binding(Context::Approval, &[char('n')], "n", Action::Answer(Key::No), ("no", "拒绝"))
         .footer(1, "no", "拒绝"),
     binding(
@@ -29,7 +29,7 @@ pub(super) static BINDINGS: &[Binding] = &[
             "允许，并在此子代理或本次回答内允许所示前缀",
         ),
     )
-    .footer(4, "this child", "此子代理"),
+    .footer(4, "this run", "此次运行"),
     binding(
         Context::Approval,
         &[char('s')],

@@ -1,5 +1,6 @@
 //! What a question about a call says: who asks, what exactly would happen, what each answer covers.
 
+use crate::domain::shell_words::command_words;
 use crate::sanitize;
 use crate::story::{Approval, Asker, Story};
 
@@ -39,16 +40,21 @@ pub fn title(approval: &Approval, story: &Story, lang: Lang) -> String {
 /// that is too narrow it takes a few rows, `most` of them; where even these are too few, it is said
 /// in short.
 pub fn head(approval: &Approval, width: usize, most: usize, lang: Lang) -> Vec<Row> {
+    if approval.command.is_none() && approval.diff.is_none() {
+        // Its one line is all the text there is.
+        return Vec::new();
+    }
     let fence = approval.fence.as_deref().filter(|_| approval.command.is_some());
-    let whole = [what(approval), words_of(fence), place(approval, lang)].concat();
+    let fence = fence.map(str::to_owned);
+    let whole = [what(approval), words_of(fence.as_deref()), place(approval, lang)].concat();
     let layout = Layout::of(&sanitize::line(&whole), width);
     if layout.height() > 1 && layout.height() <= most.min(MOST_HEAD) {
         return (0..layout.height()).map(|row| Row::of(layout.row(row), Tone::Strong)).collect();
     }
     let is_long = layout.height() > 1;
-    let shown = fence.map(|fence| if is_long { permissions::split(fence).0 } else { fence });
-    let tone = if fence == Some("fenced") { Tone::Good } else { Tone::Warning };
-    let row = Row::of(what(approval), Tone::Strong).and(words_of(shown), tone);
+    let tone = if fence.as_deref() == Some("fenced") { Tone::Good } else { Tone::Warning };
+    let shown = fence.map(|fence| if is_long { permissions::in_short(&fence) } else { fence });
+    let row = Row::of(what(approval), Tone::Strong).and(words_of(shown.as_deref()), tone);
     vec![row.and(place(approval, lang), Tone::Plain)]
 }
 
@@ -74,19 +80,30 @@ fn place(approval: &Approval, lang: Lang) -> String {
 pub fn answers(approval: &Approval, story: &Story, lang: Lang) -> Vec<Row> {
     let row =
         |key: &str, words: String| Row::of(format!("{key}  "), Tone::Child).and(words, Tone::Plain);
-    let mut rows = vec![row("y", lang.pick("this once, as shown", "允许一次，按所示").to_owned())];
+    let (child, session) = reach(approval, story, lang);
+    let line = |what: &str, whom: &str| match lang {
+        Lang::En => format!("{what} {whom}"),
+        Lang::Zh => format!("{whom}：{what}"),
+    };
+    let tests = approval.confirms_for_session();
+    let yes = if tests {
+        line(lang.pick("this command, as shown,", "此命令，按所示"), &session)
+    } else {
+        lang.pick("this once, as shown", "允许一次，按所示").to_owned()
+    };
+    let mut rows = vec![row("y", yes)];
     if let Some(prefix) = &approval.prefix {
         let what = covers(approval, prefix, lang);
-        let (child, session) = reach(approval, story, lang);
-        let line = |whom: &str| match lang {
-            Lang::En => format!("{what} {whom}"),
-            Lang::Zh => format!("{whom}：{what}"),
-        };
-        rows.push(row("c", line(&child)));
-        rows.push(row("s", line(&session)));
+        rows.push(row("c", line(&what, &child)));
+        rows.push(row("s", line(&what, &session)));
     } else {
-        let words = lang.pick("only this call can be allowed", "只能允许此次调用");
-        rows.push(Row::of(format!("   {words}"), Tone::Quiet));
+        let words = if tests {
+            lang.pick("only this command can be allowed", "只能允许此命令")
+        } else {
+            lang.pick("only this call can be allowed", "只能允许此次调用")
+        };
+        let why = why_only_this(approval, lang);
+        rows.push(Row::of(format!("   {words}{why}"), Tone::Quiet));
     }
     let no = lang.pick("no", "拒绝");
     let because = lang.pick("no, with a reason", "拒绝，并说明理由");
@@ -103,24 +120,66 @@ pub fn answers(approval: &Approval, story: &Story, lang: Lang) -> Vec<Row> {
 
 /// The same on one line, the longest that fits; the footer has what this leaves out.
 pub fn answers_in_short(approval: &Approval, width: usize, lang: Lang) -> Row {
-    let lines = match (approval.prefix.is_some(), lang) {
-        (true, Lang::En) => [
-            "y once · c child · s session · n no · r why · Esc later",
-            "y once · c child · s session · n no · r why",
-            "y · c · s · n · r",
-        ],
-        (false, Lang::En) => ["y once · n no · r why · Esc later", "y once · n no", "y · n · r"],
-        (true, Lang::Zh) => [
-            "y 一次 · c 子代理 · s 会话 · n 拒绝 · r 理由 · Esc 稍后",
-            "y 一次 · c 子代理 · s 会话 · n 拒绝",
-            "y · c · s · n · r",
-        ],
-        (false, Lang::Zh) => {
-            ["y 一次 · n 拒绝 · r 理由 · Esc 稍后", "y 一次 · n 拒绝", "y · n · r"]
-        }
+    let tests = approval.confirms_for_session();
+    let yes = if tests {
+        lang.pick("y this command", "y 此命令")
+    } else {
+        lang.pick("y once", "y 一次")
     };
-    let line = lines.into_iter().find(|line| wrap::cells(line) <= width).unwrap_or(lines[2]);
+    let run = match approval.asker {
+        Asker::Child(_) => lang.pick("c child", "c 子代理"),
+        Asker::Parent => lang.pick("c answer", "c 本次回答"),
+    };
+    let lines = match (approval.prefix.is_some(), lang) {
+        (true, Lang::En) => vec![
+            format!("{yes} · {run} · s session · n no · r why · Esc later"),
+            format!("{yes} · {run} · s session · n no · r why"),
+            format!("{yes} · {run} · s session · n no"),
+            "y · c · s · n · r".to_owned(),
+        ],
+        (false, Lang::En) => vec![
+            format!("{yes} · n no · r why · Esc later"),
+            format!("{yes} · n no"),
+            "y · n · r".to_owned(),
+        ],
+        (true, Lang::Zh) => vec![
+            format!("{yes} · {run} · s 会话 · n 拒绝 · r 理由 · Esc 稍后"),
+            format!("{yes} · {run} · s 会话 · n 拒绝"),
+            "y · c · s · n · r".to_owned(),
+        ],
+        (false, Lang::Zh) => vec![
+            format!("{yes} · n 拒绝 · r 理由 · Esc 稍后"),
+            format!("{yes} · n 拒绝"),
+            "y · n · r".to_owned(),
+        ],
+    };
+    let fits = lines.iter().find(|line| wrap::cells(line) <= width);
+    let line = fits.or(lines.last()).map_or("", String::as_str);
     Row::of(line, Tone::Child)
+}
+
+/// Why there is nothing wider to allow.
+fn why_only_this(approval: &Approval, lang: Lang) -> String {
+    let Some(command) = &approval.command else { return String::new() };
+    let parsed = command_words(command);
+    let why = if parsed.parts.len() > 1 {
+        lang.pick("it is several commands in one", "这是多条命令的组合")
+    } else if !parsed.complete {
+        lang.pick("what it runs cannot be told from its words", "无法从字面判断它会运行什么")
+    } else if !parsed.writes.is_empty() {
+        lang.pick("it writes a file", "它会写入文件")
+    } else {
+        lang.pick("its first words do not say what it does", "开头的词说明不了它做什么")
+    };
+    format!("{}{why}", lang.pick(": ", "："))
+}
+
+/// What the two wider answers cover, on one row.
+pub fn wider_in_short(approval: &Approval, story: &Story, lang: Lang) -> Option<Row> {
+    let what = covers(approval, approval.prefix.as_deref()?, lang);
+    let (child, session) = reach(approval, story, lang);
+    let row = Row::of("c  ", Tone::Child).and(format!("{what} {child}"), Tone::Plain);
+    Some(row.and(" · s ", Tone::Child).and(session, Tone::Plain))
 }
 
 /// What a wider answer allows: commands that begin so, or changes to a path.

@@ -6,7 +6,7 @@ use ratatui::layout::Rect;
 use crate::sanitize;
 use crate::story::Story;
 
-use super::super::keymap::{self, Context};
+use super::super::keymap::{self, Context, Key};
 use super::super::lang::Lang;
 use super::super::layout::{Areas, Focus, Shape};
 use super::super::paint::{self, Row, Tone, piece};
@@ -50,19 +50,41 @@ fn said(story: &Story, screen: &Screen) -> Option<(String, Tone)> {
 
 /// What Esc would stop.
 fn question(story: &Story, lang: Lang) -> String {
-    match (story.delegations().live_count(), lang) {
-        (0, Lang::En) => "stop the answer? Esc again: yes".to_owned(),
-        (1, Lang::En) => "stop the answer and 1 child? Esc again: yes".to_owned(),
-        (children, Lang::En) => format!("stop the answer and {children} children? Esc again: yes"),
-        (0, Lang::Zh) => "停止回答？再按 Esc 确认".to_owned(),
-        (children, Lang::Zh) => format!("停止回答与 {children} 个子代理？再按 Esc 确认"),
+    let mut what = Vec::new();
+    if story.is_running() {
+        what.push(lang.pick("the answer", "回答").to_owned());
+        match (story.delegations().live_count(), lang) {
+            (0, _) => {}
+            (1, Lang::En) => what.push("1 child".to_owned()),
+            (children, Lang::En) => what.push(format!("{children} children")),
+            (children, Lang::Zh) => what.push(format!(" {children} 个子代理")),
+        }
+    }
+    let command = lang.pick("your command", "你的命令").to_owned();
+    let last = if story.runs_own_command() { Some(command) } else { what.pop() };
+    let others = what.join(lang.pick(", ", "、"));
+    let and = if others.is_empty() { "" } else { lang.pick(" and ", "与") };
+    let all = format!("{others}{and}{}", last.unwrap_or_default());
+    match lang {
+        Lang::En => format!("stop {all}? Esc again: yes"),
+        Lang::Zh => format!("停止{all}？再按 Esc 确认"),
     }
 }
 
 fn keys(story: &Story, screen: &Screen, areas: Areas, room: usize) -> String {
     let contexts = contexts(screen);
     let hidden = areas.delegations.is_empty() && story.delegations().live_count() > 0;
-    wrap::fit(&keymap::footer(contexts, hidden, screen.lang, room), room).to_owned()
+    wrap::fit(&keymap::footer(contexts, hidden, idle(story, screen), screen.lang, room), room)
+        .to_owned()
+}
+
+/// Answers that would allow more than the call that is asked about, where only this call can be.
+fn idle(story: &Story, screen: &Screen) -> &'static [Key] {
+    let open = screen.questions.open.as_ref();
+    match open.and_then(|open| story.approvals().get(open.number)) {
+        Some(approval) if approval.prefix.is_none() => &[Key::Child, Key::Session],
+        Some(_) | None => &[],
+    }
 }
 
 fn contexts(screen: &Screen) -> &'static [Context] {

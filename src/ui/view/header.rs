@@ -122,7 +122,7 @@ fn facts(story: &Story, screen: &Screen) -> Vec<(&'static str, String)> {
         }
     };
     // What is missing stands on the page of permissions.
-    let fence = screen.fence(story).map(|fence| permissions::split(fence).0);
+    let fence = screen.fence(story).map(permissions::in_short);
     let totals = story.totals();
     let cost = totals
         .cost()
@@ -135,7 +135,7 @@ fn facts(story: &Story, screen: &Screen) -> Vec<(&'static str, String)> {
     let mut facts = vec![
         ("model", model),
         ("mode", clean(screen.mode(story))),
-        ("fence", fence.map(clean).unwrap_or_default()),
+        ("fence", fence.map(|fence| clean(&fence)).unwrap_or_default()),
         ("context", context(totals.context_tokens, screen)),
         ("cost", cost),
         ("kept", kept_out),

@@ -4,6 +4,7 @@
 pub mod approval;
 pub mod approval_words;
 pub mod changes;
+mod code_words;
 pub mod composer;
 pub mod conversation;
 pub mod delegations;
