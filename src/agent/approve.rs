@@ -78,7 +78,10 @@ pub(super) async fn permit(wish: &Wish<'_>) -> Permit {
     let verdict = match (subject.verdict(host), host.asker) {
         (Verdict::Ask, Asker::Person) => return ask(wish, &subject, deed, preview).await,
         (Verdict::Ask, Asker::Nobody(policy)) => {
-            permit::without_asking(policy, &subject.fence, deed)
+            match permit::doubt(&host.rules, &subject.view()) {
+                Some(reason) => Verdict::Deny { by: Decider::Rule, reason },
+                None => permit::without_asking(policy, &subject.fence, deed),
+            }
         }
         (verdict @ (Verdict::Allow { .. } | Verdict::Deny { .. }), _) => verdict,
     };
@@ -152,6 +155,9 @@ fn question(
         preview.map_or_else(|| call_line(wish.call), |preview| preview.summary.clone());
     if runs && !fence.is_whole() {
         summary = format!("{summary} · {fence}");
+    }
+    if let Some(why) = permit::doubt(&wish.shared.host.rules, &subject.view()) {
+        summary = format!("{summary} · {why}");
     }
     let (diff, folder) = match preview.map(|preview| &preview.body) {
         Some(PreviewBody::Diff(diff)) => (Some(diff.clone()), None),

@@ -3,7 +3,7 @@
 //! content. It compares names and looks at no file; who follows links asks about both names.
 
 use super::matching;
-use super::rules::{Pattern, Rules};
+use super::rules::{Pattern, Rule, Rules};
 
 /// What a rule hides. By default nothing.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -14,7 +14,7 @@ impl Hidden {
     /// they ask about, because a call about many files has no question to put for each of them.
     pub fn by(rules: &Rules) -> Self {
         let all = rules.deny.iter().chain(&rules.ask).filter(|rule| rule.tool() == "read_file");
-        let named = all.map(|rule| rule.pattern()).filter(|pattern| **pattern != Pattern::Any);
+        let named = all.map(Rule::pattern).filter(|pattern| **pattern != Pattern::Any);
         Self(named.cloned().collect())
     }
 
