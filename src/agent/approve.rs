@@ -57,6 +57,15 @@ pub(super) async fn permit(wish: &Wish<'_>) -> Permit {
     if deed == Deed::Look && !host.rules.name(name) {
         return Permit::Allowed(None);
     }
+    // What is denied is not looked at either: why an edit would fail tells of a file's content.
+    if deed == Deed::Edit && !host.rules.deny.is_empty() {
+        let gathering = Subject::of(wish.shared, wish.call, wish.arguments, deed, None);
+        match wish.shared.scope.race(gathering).await.map(|subject| subject.verdict(host)) {
+            Ok(denied @ Verdict::Deny { .. }) => return settled(wish, denied, None).await,
+            Ok(Verdict::Allow { .. } | Verdict::Ask) => {}
+            Err(ending) => return Permit::Not(Failure::NotRun, not_run(ending)),
+        }
+    }
     let preview = match look(wish).await {
         Ok(preview) => preview,
         Err(not) => return not,
@@ -69,7 +78,10 @@ pub(super) async fn permit(wish: &Wish<'_>) -> Permit {
     let verdict = match (subject.verdict(host), host.asker) {
         (Verdict::Ask, Asker::Person) => return ask(wish, &subject, deed, preview).await,
         (Verdict::Ask, Asker::Nobody(policy)) => {
-            permit::without_asking(policy, &subject.fence, deed)
+            match permit::doubt(&host.rules, &subject.view()) {
+                Some(reason) => Verdict::Deny { by: Decider::Rule, reason },
+                None => permit::without_asking(policy, &subject.fence, deed),
+            }
         }
         (verdict @ (Verdict::Allow { .. } | Verdict::Deny { .. }), _) => verdict,
     };
@@ -143,6 +155,9 @@ fn question(
         preview.map_or_else(|| call_line(wish.call), |preview| preview.summary.clone());
     if runs && !fence.is_whole() {
         summary = format!("{summary} · {fence}");
+    }
+    if let Some(why) = permit::doubt(&wish.shared.host.rules, &subject.view()) {
+        summary = format!("{summary} · {why}");
     }
     let (diff, folder) = match preview.map(|preview| &preview.body) {
         Some(PreviewBody::Diff(diff)) => (Some(diff.clone()), None),

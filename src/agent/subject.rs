@@ -124,7 +124,10 @@ fn configured(host: &Host, command: Option<&str>, parsed: Option<&Parsed>) -> bo
         return false;
     };
     let with_more = || match (&command_words(own), parsed) {
-        (Parsed { parts: own, complete: true, .. }, Parsed { parts, complete: true, writes }) => {
+        (
+            Parsed { parts: own, complete: true, .. },
+            Parsed { parts, complete: true, writes, .. },
+        ) => {
             writes.is_empty()
                 && matches!((&own[..], &parts[..]), ([own], [part]) if part.starts_with(own))
         }

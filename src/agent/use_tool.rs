@@ -21,6 +21,7 @@ use super::run::RunShared;
 use super::steering::{self, Waiter};
 use crate::domain::approval::Preview;
 use crate::domain::event::{Fact, Failure};
+use crate::domain::hidden::Hidden;
 use crate::domain::message::ToolCall;
 use crate::domain::report::{By, Ending};
 use crate::domain::role::Permission;
@@ -95,6 +96,7 @@ fn context(shared: &RunShared, progress: Progress) -> ToolContext {
     ToolContext {
         workspace: Arc::clone(&shared.host.workspace),
         scopes: shared.contract.paths().into(),
+        hidden: Arc::new(Hidden::by(&shared.host.rules)),
         cancel: shared.scope.token().child_token(),
         seen: Arc::clone(&shared.seen),
         sandbox: Arc::clone(&shared.host.sandbox),

@@ -2,7 +2,9 @@
 //! forbids widely: a doubt never makes anything freer.
 //!
 //! Words of a command can be hidden from anybody who only reads them (a script, a variable, an
-//! interpreter). Rules keep honest mistakes out; what a command can reach is the fence's matter.
+//! interpreter); where a shell would put them together, somebody is asked. Rules keep honest mistakes out; what a command can reach is the fence's matter.
+
+mod beyond;
 
 use super::rules::Pattern;
 use super::shell_words::{self, Parsed, programs};
@@ -32,7 +34,7 @@ pub(super) fn covers_part(pattern: &Pattern, part: &[String]) -> bool {
     match pattern {
         Pattern::Any => true,
         Pattern::Path(_) => false,
-        Pattern::Words(words) => part.starts_with(words),
+        Pattern::Words(words) => part.starts_with(words) && !beyond::goes_beyond(part, words.len()),
     }
 }
 
@@ -47,6 +49,64 @@ pub(super) fn is_plain(command: &Parsed) -> bool {
 /// True if these first words may be run somewhere in the command.
 pub(super) fn may_run(words: &[String], command: &Parsed) -> bool {
     runs_in(words, command, DEEPEST)
+}
+
+/// True if these first words may be run by a command in which they cannot be found, because a shell
+/// makes words of it that nobody can read here.
+pub(super) fn may_hide(words: &[String], command: &Parsed) -> bool {
+    let mut parts = command.parts.iter().zip(&command.unknown);
+    command.anything
+        || parts.any(|(part, unknown)| unknown.is_some_and(|at| may_become(words, part, at)))
+}
+
+/// True if a part whose words from `unknown` on may be any may begin with these words.
+fn may_become(words: &[String], part: &[String], unknown: usize) -> bool {
+    let skipped = part.len() - programs::without_assignments(part).len();
+    let known = part.get(skipped..unknown).unwrap_or_default();
+    let Some(first) = known.first() else { return true };
+    if !programs::runs_others(programs::base_name(first)) {
+        return may_go_on(known, words);
+    }
+    let behind = (1..known.len()).filter_map(|at| known.get(at..));
+    names_no_command(known) || behind.into_iter().any(|known| may_go_on(known, words))
+}
+
+/// True if what stands behind a program that runs others are options and their values only.
+fn names_no_command(known: &[String]) -> bool {
+    if known.first().is_some_and(|first| programs::base_name(first) == "find") {
+        return known
+            .last()
+            .is_some_and(|word| word.starts_with("-exec") || word.starts_with("-ok"));
+    }
+    let is_value = |word: &String| {
+        word.starts_with(['-', '+'])
+            || word.starts_with(|c: char| c.is_ascii_digit())
+            || programs::is_assignment(word)
+            || programs::runs_others(programs::base_name(word))
+    };
+    let pairs = known.iter().zip(known.iter().skip(1));
+    pairs.into_iter().all(|(before, word)| before.starts_with('-') || is_value(word))
+}
+
+/// True if words that begin so may go on to begin with the wanted ones.
+fn may_go_on(known: &[String], words: &[String]) -> bool {
+    let same =
+        |one: &String, other: &String| programs::base_name(one) == programs::base_name(other);
+    let (Some((first, rest)), Some((command, mut wanted))) =
+        (known.split_first(), words.split_first())
+    else {
+        return false;
+    };
+    let mut after_option = false;
+    same(first, command)
+        && rest.iter().all(|word| {
+            let option = word.starts_with('-');
+            let found = wanted.split_first().filter(|(next, _)| *next == word);
+            wanted = found.map_or(wanted, |(_, more)| more);
+            let fits = found.is_some() || option || after_option;
+            after_option = option;
+            fits
+        })
 }
 
 fn runs_in(words: &[String], command: &Parsed, deepest: usize) -> bool {
@@ -67,8 +127,11 @@ fn runs_in(words: &[String], command: &Parsed, deepest: usize) -> bool {
 
 /// `sh -c "git push"`: a word that is a command of its own.
 fn is_command_text(word: &str, words: &[String], deepest: usize) -> bool {
-    word.contains(char::is_whitespace)
-        && runs_in(words, &shell_words::command_words(word), deepest - 1)
+    let attached = word.starts_with('-').then(|| word.split_once(['=', 'c'])).flatten();
+    [Some(word), attached.map(|(_, text)| text)].into_iter().flatten().any(|text| {
+        text.contains(char::is_whitespace)
+            && runs_in(words, &shell_words::command_words(text), deepest - 1)
+    })
 }
 
 /// The first word is compared without its folder; options, each with a value that may follow it,

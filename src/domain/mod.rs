@@ -7,9 +7,8 @@
 //! Reading order: [`ids`], [`message`], [`history`], [`usage`], [`budget`], [`ledger`],
 //! [`spending`], [`extend`], [`context_store`], [`role`] (the program's own, or by [`front_matter`]
 //! and [`role_file`] a file's), [`scope`], [`violation`], [`request`], [`grant`], [`approval`],
-//! [`fence`], [`shell_words`], [`rules`], [`allowance`], [`permit`], [`contract`]
-//! (made by [`narrow`], with [`fingerprint`], [`secrecy`], [`secret_value`] and [`allot`]),
-//! [`report`], [`stamp`],
+//! [`fence`], [`shell_words`], [`rules`], [`allowance`], [`permit`], [`hidden`], [`contract`] (made by
+//! [`narrow`], with [`fingerprint`], [`secrecy`], [`secret_value`] and [`allot`]), [`report`], [`stamp`],
 //! [`event`], [`mod@line`], [`command`], [`exit`].
 
 pub mod allot;
@@ -32,6 +31,7 @@ pub mod front_matter;
 pub mod grant;
 pub mod guidance;
 pub mod hash;
+pub mod hidden;
 pub mod history;
 pub mod ids;
 pub mod ledger;

@@ -80,7 +80,8 @@ pub enum Verdict {
 /// The verdict on a call.
 pub fn decide(standing: &Standing<'_>, requester: &Requester, call: &CallView<'_>) -> Verdict {
     let rules = standing.rules;
-    if let Some(rule) = rules.deny.iter().find(|rule| forbids(rule, call)) {
+    if let Some(rule) = rules.deny.iter().find(|rule| rule.denies(call.tool) && forbids(rule, call))
+    {
         return Verdict::Deny { by: Decider::Rule, reason: format!("the rule `{rule}` denies it") };
     }
     if let Some(denied) = denied_by_mode(standing.mode, call.deed) {
@@ -92,7 +93,8 @@ pub fn decide(standing: &Standing<'_>, requester: &Requester, call: &CallView<'_
     if let Some(by) = allowed_by_name(standing, requester, call) {
         return Verdict::Allow { by };
     }
-    if rules.ask.iter().any(|rule| forbids(rule, call)) {
+    let doubted = doubt(rules, call).is_some() || rules.ask.iter().any(|rule| hides(rule, call));
+    if doubted || rules.ask.iter().any(|rule| asks(rule, call)) {
         return Verdict::Ask;
     }
     let whole = |rule: &&Rule| rule.tool() == call.tool && *rule.pattern() == Pattern::Any;
@@ -100,6 +102,16 @@ pub fn decide(standing: &Standing<'_>, requester: &Requester, call: &CallView<'_
         return Verdict::Allow { by: Decider::Rule };
     }
     if mode_allows(standing, call) { Verdict::Allow { by: Decider::Mode } } else { Verdict::Ask }
+}
+
+/// Why it cannot be said of a call that no rule denies it, though none is seen to: somebody is asked
+/// then whatever else allows it, and where nobody can be it is denied.
+pub fn doubt(rules: &Rules, call: &CallView<'_>) -> Option<String> {
+    let rule = rules.deny.iter().find(|rule| hides(rule, call))?;
+    Some(format!(
+        "it may run what the rule `{rule}` denies: a shell would put words of it together that \
+         cannot be read beforehand"
+    ))
 }
 
 /// What denies a call whatever its arguments are: nothing needs to be looked at then.
@@ -165,11 +177,24 @@ fn denied_by_mode(mode: Mode, deed: Deed) -> Option<Verdict> {
     })
 }
 
-/// True if a rule that denies or asks is about this call.
-fn forbids(rule: &Rule, call: &CallView<'_>) -> bool {
-    if rule.tool() != call.tool {
-        return false;
+/// True if a rule that asks is about this call.
+fn asks(rule: &Rule, call: &CallView<'_>) -> bool {
+    rule.asks_about(call.tool) && forbids(rule, call)
+}
+
+/// True if a command may hide what a rule that denies or asks names.
+fn hides(rule: &Rule, call: &CallView<'_>) -> bool {
+    match rule.pattern() {
+        Pattern::Words(words) => {
+            let hidden = |command| matching::may_hide(words, command);
+            rule.tool() == call.tool && call.command.is_some_and(hidden)
+        }
+        Pattern::Any | Pattern::Path(_) => false,
     }
+}
+
+/// True if a rule that denies or asks, and is about the call's tool, is about this call.
+fn forbids(rule: &Rule, call: &CallView<'_>) -> bool {
     match rule.pattern() {
         Pattern::Any => true,
         pattern @ Pattern::Path(_) => {
@@ -188,7 +213,7 @@ fn allowed_by_name(
     requester: &Requester,
     call: &CallView<'_>,
 ) -> Option<Decider> {
-    let asked = standing.rules.ask.iter().any(|rule| forbids(rule, call));
+    let asked = standing.rules.ask.iter().any(|rule| asks(rule, call));
     let named: Vec<&Pattern> = standing
         .rules
         .allow

@@ -5,6 +5,10 @@
 //! A rule is `tool` or `tool(pattern)`. For `bash` and `run_tests` the pattern is the first words of
 //! a command (`git push`, `cargo test *`); for `read_file`, `write_file` and `edit_file` it is a
 //! file or a folder (`.env`, `src`, `docs/**`); the other tools are named as a whole.
+//!
+//! What denies or asks reaches further than what allows. A path for one of `write_file` and
+//! `edit_file` is about the other too; reading that is denied is denied to all tools that show
+//! content, and an edit of what may not be read is none either ([`super::hidden`] has the rest).
 
 use std::fmt;
 
@@ -142,6 +146,23 @@ impl Rule {
         &self.tool
     }
 
+    /// True if a rule that asks is about this tool's calls, as far as its pattern goes.
+    pub(super) fn asks_about(&self, tool: &str) -> bool {
+        let named = matches!(self.pattern, Pattern::Path(_));
+        let others: &[&str] = match self.tool.as_str() {
+            "write_file" | "read_file" if named => &["edit_file"],
+            "edit_file" if named => &["write_file"],
+            _ => &[],
+        };
+        self.tool == tool || others.contains(&tool)
+    }
+
+    /// True if a rule that denies is about this tool's calls, as far as its pattern goes.
+    pub(super) fn denies(&self, tool: &str) -> bool {
+        let shows_content = matches!(tool, "search" | "git_diff" | "edit_file");
+        self.asks_about(tool) || self.tool == "read_file" && shows_content
+    }
+
     /// What of that tool's calls.
     pub fn pattern(&self) -> &Pattern {
         &self.pattern
@@ -199,8 +220,9 @@ impl Rules {
 
     /// True if any of them is about this tool.
     pub fn name(&self, tool: &str) -> bool {
-        let mut all = self.allow.iter().chain(&self.ask).chain(&self.deny);
-        all.any(|rule| rule.tool() == tool)
+        self.allow.iter().any(|rule| rule.tool() == tool)
+            || self.ask.iter().any(|rule| rule.asks_about(tool))
+            || self.deny.iter().any(|rule| rule.denies(tool))
     }
 }
 

@@ -2,6 +2,8 @@
 //! expands and looks up nothing; where a shell would do more than split words, it says that what
 //! was read is not the whole.
 
+mod documents;
+mod hidden_words;
 pub mod programs;
 mod quoting;
 
@@ -16,10 +18,26 @@ pub struct Parsed {
     pub parts: Vec<Vec<String>>,
     /// The files that output is redirected to, as they were written.
     pub writes: Vec<String>,
-    /// True if the words are all that runs. False where the text has substitutions, loops,
-    /// functions, here-documents, or an end that is missing: a rule that allows something must not
-    /// rely on it then.
+    /// For each of the parts the place of its first word that a shell may make any other words of,
+    /// also none; the part's length where words that nobody can read follow the last one.
+    pub unknown: Vec<Option<usize>>,
+    /// True if it may run anything at all: a shell is fed by another command, or what is inside of
+    /// what lies too deep to be looked at.
+    pub anything: bool,
+    /// True if the words are all that runs. False where the text has variables, substitutions,
+    /// loops, functions, here-documents, or an end that is missing: a rule that allows something
+    /// must not rely on it then.
     pub complete: bool,
+}
+
+impl Parsed {
+    /// What another text runs, it may run too.
+    fn add(&mut self, mut inner: Self) {
+        self.parts.append(&mut inner.parts);
+        self.unknown.append(&mut inner.unknown);
+        self.writes.append(&mut inner.writes);
+        self.anything |= inner.anything;
+    }
 }
 
 /// Takes a command apart. Never fails; takes time that grows with the text and no more.
@@ -52,8 +70,14 @@ struct Scan {
     words: Vec<String>,
     word: Option<String>,
     role: Role,
-    /// The ends of the here-documents that begin at the next line.
-    documents: Vec<String>,
+    /// Where the first word stands that may become any others.
+    unknown: Option<usize>,
+    /// Where a `{` of the word stands.
+    brace: Option<usize>,
+    /// True if a part of the word was quoted or escaped.
+    quoted: bool,
+    /// The here-documents that begin at the next line.
+    documents: Vec<documents::Document>,
 }
 
 impl Scan {
@@ -66,6 +90,9 @@ impl Scan {
             words: Vec::new(),
             word: None,
             role: Role::Word,
+            unknown: None,
+            brace: None,
+            quoted: false,
             documents: Vec::new(),
         }
     }
@@ -73,7 +100,7 @@ impl Scan {
     fn run(&mut self) {
         while let Some(c) = self.next() {
             match c {
-                ' ' | '\t' | '\r' => self.end_word(),
+                ' ' | '\t' => self.end_word(),
                 '\n' => {
                     self.end_part();
                     self.skip_documents();
@@ -120,6 +147,14 @@ impl Scan {
 
     /// A parenthesis groups commands, unless it belongs to a function, an array or a pattern.
     fn open(&mut self) {
+        let begins = self.words.iter().all(|word| is_reserved(word) || word == "for");
+        if self.word.is_none() && begins && self.take('(') {
+            // Arithmetic, or a group in a group: no `<<` in it reaches beyond its end.
+            self.at -= 1;
+            self.substitution();
+            self.word = None;
+            return self.end_part();
+        }
         if self.word.is_some() || !self.words.is_empty() {
             self.parsed.complete = false;
         }
@@ -127,8 +162,12 @@ impl Scan {
     }
 
     fn redirect(&mut self, first: char) {
-        // Digits right before it name a descriptor.
-        if self.word.as_ref().is_some_and(|word| word.chars().all(|c| c.is_ascii_digit())) {
+        // Digits right before it name a descriptor, and so does a variable in braces.
+        let descriptor = |word: &String| {
+            let name = word.strip_prefix('{').and_then(|word| word.strip_suffix('}'));
+            word.chars().all(|c| c.is_ascii_digit()) || name.is_some_and(programs::is_name)
+        };
+        if !self.quoted && self.word.as_ref().is_some_and(descriptor) {
             self.word = None;
         }
         self.end_word();
@@ -165,6 +204,8 @@ impl Scan {
     }
 
     fn end_word(&mut self) {
+        let quoted = std::mem::take(&mut self.quoted);
+        self.brace = None;
         let Some(word) = self.word.take() else { return };
         match std::mem::replace(&mut self.role, Role::Word) {
             Role::Word => self.words.push(word),
@@ -176,7 +217,7 @@ impl Scan {
                     self.parsed.writes.push(word);
                 }
             }
-            Role::Delimiter => self.documents.push(word),
+            Role::Delimiter => self.documents.push(documents::Document { end: word, quoted }),
         }
     }
 
@@ -197,8 +238,9 @@ impl Scan {
         if words.first().is_some_and(|word| opens_block(word)) {
             self.parsed.complete = false;
         }
+        let unknown = self.unknown.take().map(|at| at.saturating_sub(reserved));
         if !words.is_empty() {
-            self.parsed.parts.push(words);
+            self.finish(words, unknown);
         }
     }
 
@@ -208,32 +250,16 @@ impl Scan {
         }
     }
 
-    /// The text of a here-document is data.
-    fn skip_documents(&mut self) {
-        for end in std::mem::take(&mut self.documents) {
-            while self.at < self.text.len() {
-                let from = self.at;
-                self.skip_line();
-                let line: String =
-                    self.text.get(from..self.at).unwrap_or_default().iter().collect();
-                self.at += 1;
-                if line.trim_start_matches('\t') == end {
-                    break;
-                }
-            }
-        }
-    }
-
     /// The commands of a text that stands inside of this one.
     fn nested(&mut self, text: &str) {
         self.parsed.complete = false;
         if self.depth >= MAX_DEPTH {
+            self.parsed.anything = true;
             return;
         }
         let mut inner = Scan::new(text, self.depth + 1);
         inner.run();
-        self.parsed.parts.append(&mut inner.parsed.parts);
-        self.parsed.writes.append(&mut inner.parsed.writes);
+        self.parsed.add(inner.parsed);
     }
 }
 

@@ -165,7 +165,8 @@ fn plan(
     if is_binary(old.get(..crate::workspace::lines::SNIFF_BYTES).unwrap_or(&old)) {
         return Err(format!("`{name}` is binary or UTF-16; edit_file changes text only"));
     }
-    let edited = splice::apply(old.clone(), &edits, &name)?;
+    let hidden = [&asked, &spot.path()].into_iter().any(|path| context.hidden.hides(path));
+    let edited = splice::apply(old.clone(), &edits, &name, hidden)?;
     let change = Change { spot, asked, old: Some(old), new: edited.content };
     Ok(Plan { change, replacements: edited.replacements, lines: edited.lines })
 }

@@ -67,6 +67,11 @@ pub fn count(number: u64, one: &str, many: &str) -> String {
     format!("{number} {}", if number == 1 { one } else { many })
 }
 
+/// What is said of files whose content a rule keeps from being shown: `1 file left out by a rule`.
+pub fn by_a_rule(files: u64) -> String {
+    format!("{} left out by a rule", count(files, "file", "files"))
+}
+
 /// Bytes of a file as text: undecodable ones become U+FFFD, NUL becomes U+2400 (a NUL breaks some
 /// providers' JSON). True if anything was replaced.
 pub fn decode(bytes: &[u8]) -> (String, bool) {

@@ -3,19 +3,21 @@
 //! repository's.
 
 use std::fmt::Write as _;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+use crate::domain::hidden::Hidden;
 use crate::domain::role::Permission;
 use crate::sandbox::{Job, Outcome};
 
 use super::command::execute::{self, Execution, Invocation, Place};
 use super::command::git_view::GitView;
 use super::command::line::Carriage;
-use super::excerpt::{count, one_line, whole_or_cut};
+use super::excerpt::{by_a_rule, count, one_line, whole_or_cut};
 use super::target::Target;
 use super::{Tool, ToolContext, ToolFuture, ToolOutput, ToolSpec, arguments};
 
@@ -96,12 +98,13 @@ async fn diff(arguments: &Arguments, context: &ToolContext) -> Result<ToolOutput
     if arguments.staged {
         options.push("--cached");
     }
-    let done = git.run(context, &options, Carriage::Counts).await?;
+    let hidden = git.count_hidden(context, &options).await?;
+    let done = git.run(context, &options, git.shown()).await?;
     let untracked = match (arguments.staged, done.ended.outcome) {
         (false, Outcome::Exited(0)) => Some(git.untracked(context).await?),
         (_, _) => None,
     };
-    git.result(done, untracked, &target, arguments.staged).await
+    git.result(done, untracked, hidden, &target, arguments.staged).await
 }
 
 /// Git in a view of the workspace's repository.
@@ -109,6 +112,8 @@ struct Git {
     view: Arc<GitView>,
     place: Place,
     paths: Vec<String>,
+    /// What lies below those paths and is not shown.
+    hidden: Vec<String>,
 }
 
 impl Git {
@@ -125,10 +130,17 @@ impl Git {
             let what = target.in_words();
             return Err(format!("git_diff shows the workspace's own repository, not {what}"));
         }
-        Ok(Self { view: Arc::new(view), place, paths })
+        let hidden = paths.iter().flat_map(|path| hidden_below(path, &context.hidden)).collect();
+        Ok(Self { view: Arc::new(view), place, paths, hidden })
     }
 
-    fn job(&self, options: &[&str]) -> Job {
+    /// What is shown, as git takes paths that are to be taken literally.
+    fn shown(&self) -> impl Iterator<Item = String> {
+        let wanted = self.paths.iter().map(|path| format!(":(literal){path}"));
+        wanted.chain(self.hidden.iter().map(|path| format!(":(exclude,literal){path}")))
+    }
+
+    fn job(&self, options: &[&str], paths: impl Iterator<Item = String>) -> Job {
         let complaints = self.view.complaints();
         let fixed = ["-c", WITHOUT_COMPLAINTS, "sh"].map(str::to_owned);
         let arguments = fixed
@@ -136,7 +148,7 @@ impl Git {
             .chain([complaints.to_string_lossy().into_owned(), "--no-pager".to_owned()])
             .chain(options.iter().map(|&option| option.to_owned()))
             .chain(["--".to_owned()])
-            .chain(self.paths.iter().cloned())
+            .chain(paths)
             .collect();
         let invocation = Invocation { program: "/bin/sh".to_owned(), arguments };
         let mut ground = self.place.readable(self.view.readable());
@@ -150,17 +162,31 @@ impl Git {
         &self,
         context: &ToolContext,
         options: &[&str],
-        carriage: Carriage,
+        paths: impl Iterator<Item = String>,
     ) -> Result<Execution, String> {
-        execute::execute(context, self.job(options), carriage)
+        execute::execute(context, self.job(options, paths), Carriage::Counts)
             .await
             .map_err(|error| error.to_string())
+    }
+
+    /// How many changed files are not shown.
+    async fn count_hidden(&self, context: &ToolContext, options: &[&str]) -> Result<u64, String> {
+        if self.hidden.is_empty() {
+            return Ok(0);
+        }
+        let options: Vec<&str> = options.iter().copied().chain(["--name-only"]).collect();
+        let paths = self.hidden.iter().map(|path| format!(":(literal){path}"));
+        let done = self.run(context, &options, paths).await?;
+        // If it failed, so will the diff, which says why.
+        Ok(done.output.text.lines().filter(|_| done.succeeded()).count() as u64)
     }
 
     /// Files that git has never heard of, for the diff does not show them.
     async fn untracked(&self, context: &ToolContext) -> Result<String, String> {
         let options = ["ls-files", "--others", "--exclude-standard"];
-        let done = self.run(context, &options, Carriage::Counts).await?;
+        let done = self
+            .run(context, &options, self.paths.iter().map(|path| format!(":(literal){path}")))
+            .await?;
         let names: Vec<&str> = done.output.text.lines().filter(|name| !name.is_empty()).collect();
         if names.is_empty() || !done.succeeded() {
             return Ok(String::new());
@@ -179,6 +205,7 @@ impl Git {
         &self,
         done: Execution,
         untracked: Option<String>,
+        hidden: u64,
         target: &Target,
         staged: bool,
     ) -> Result<ToolOutput, String> {
@@ -196,6 +223,9 @@ impl Git {
         }
         if let Some(untracked) = untracked.filter(|text| !text.is_empty()) {
             let _ = write!(text, "\n\n{untracked}");
+        }
+        if hidden > 0 {
+            let _ = write!(text, "\n\n{}", by_a_rule(hidden));
         }
         let (bytes, truncated) = (done.output.bytes, done.output.truncated);
         let whole = ToolOutput::whole(whole_or_cut(text));
@@ -225,4 +255,13 @@ impl Git {
             }
         }
     }
+}
+
+/// The hidden part of what lies at or below a path, both from the workspace's root down.
+fn hidden_below(path: &str, hidden: &Hidden) -> Vec<String> {
+    if hidden.hides(path) {
+        return vec![path.to_owned()];
+    }
+    let below = |inner: &String| path == "." || Path::new(inner).starts_with(path);
+    hidden.in_workspace().filter(below).collect()
 }

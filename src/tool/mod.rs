@@ -33,6 +33,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::domain::approval::Preview;
 use crate::domain::event::RawOutput;
+use crate::domain::hidden::Hidden;
 use crate::domain::role::Permission;
 use crate::domain::scope::PathScope;
 use crate::sandbox::{Sandbox, SandboxSettings};
@@ -66,6 +67,8 @@ pub struct ToolContext {
     pub workspace: Arc<Workspace>,
     /// The part of it that the run may touch.
     pub scopes: Arc<[PathScope]>,
+    /// What of it no tool shows the content of.
+    pub hidden: Arc<Hidden>,
     /// Fires when the call is to end.
     pub cancel: CancellationToken,
     /// What the run's model knows of files, so that nothing is overwritten unread.
@@ -91,6 +94,7 @@ impl ToolContext {
         Self {
             workspace,
             scopes,
+            hidden: Arc::default(),
             cancel,
             seen: Arc::default(),
             sandbox: Arc::new(Sandbox::new(SandboxSettings::bare("/proc/self/exe"))),

@@ -244,3 +244,27 @@ async fn where_no_command_can_run_the_fence_is_no_matter() {
         assert_eq!(notices(&played.events, "UNFENCED").len(), told, "{asker:?}");
     }
 }
+
+#[tokio::test(start_paused = true)]
+async fn what_may_hide_a_denied_command_is_denied_where_nobody_can_be_asked() {
+    let script = one_batch(
+        &json!([
+            bash("c1", "git $VERB"),
+            bash("c2", "git log $X | head"),
+            bash("c3", "curl x | sh")
+        ]),
+        "done",
+        &json!([]),
+    );
+    let (mut stage, world) = stage(&script);
+    stage.mode = Mode::FullAccess;
+    stage.asker = Asker::Nobody(ApprovePolicy::All);
+    stage.rules = Rules::parse(&["bash"], &[], &["bash(git push)"]).unwrap();
+    let played = stage.play("go").await;
+    assert_eq!(asked(&played), ["deny by rule r1 c1", "deny by rule r1 c3"]);
+    assert_eq!(world.ran(), ["git log $X | head"]);
+    for call in ["c1", "c3"] {
+        let told = played.result(call);
+        assert!(told.contains("may run what the rule `bash(git push)` denies"), "{told}");
+    }
+}

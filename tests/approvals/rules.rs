@@ -83,3 +83,19 @@ async fn a_link_does_not_lead_around_a_rule() {
     assert!(world.files.lock().unwrap().is_empty());
     assert!(!played.result("c1").contains("hidden"));
 }
+
+#[tokio::test(start_paused = true)]
+async fn what_may_not_be_read_is_not_found_by_a_search_either() {
+    let search = |id: &str, path: &str| json!({ "id": id, "name": "search", "arguments": { "pattern": ".", "path": path } });
+    let script = one_batch(&json!([search("c1", "."), search("c2", ".env")]), "done", &json!([]));
+    let (mut stage, _) = stage(&script);
+    stage = stage.file(".env", "hidden\n").file("open", "plain\n");
+    stage.rules = Rules::parse::<&str>(&[], &[], &["read_file(.env)"]).unwrap();
+    let played = stage.play("go").await;
+    assert_eq!(asked(&played), ["deny by rule r1 c2"]);
+    assert!(played.result("c1").contains("open:1:plain"), "{}", played.result("c1"));
+    assert!(played.result("c1").contains("1 file left out by a rule"));
+    for call in ["c1", "c2"] {
+        assert!(!played.result(call).contains("hidden"), "{}", played.result(call));
+    }
+}

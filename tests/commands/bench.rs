@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use offshoot::domain::hidden::Hidden;
 use offshoot::domain::scope::PathScope;
 use offshoot::sandbox::{Sandbox, SandboxSettings};
 use offshoot::tool::toolbox::Toolbox;
@@ -21,6 +22,7 @@ pub struct Bench {
     pub tools: Toolbox,
     pub cancel: CancellationToken,
     pub scopes: Vec<PathScope>,
+    pub hidden: Arc<Hidden>,
     pub progress: Progress,
     pub workspace: Arc<Workspace>,
     pub sandbox: Arc<Sandbox>,
@@ -46,6 +48,7 @@ impl Bench {
             tools: Toolbox::standard(),
             cancel: CancellationToken::new(),
             scopes: vec![PathScope::all()],
+            hidden: Arc::default(),
             progress: Progress::default(),
             workspace: Arc::new(Workspace::open(folder.path()).unwrap()),
             sandbox: Arc::new(Sandbox::new(settings)),
@@ -69,6 +72,7 @@ impl Bench {
         let scopes: Arc<[PathScope]> = self.scopes.clone().into();
         ToolContext {
             sandbox: Arc::clone(&self.sandbox),
+            hidden: Arc::clone(&self.hidden),
             progress: self.progress.clone(),
             ..ToolContext::looking(Arc::clone(&self.workspace), scopes, self.cancel.clone())
         }

@@ -2,7 +2,10 @@
 
 use std::path::Path;
 use std::process::Command;
+use std::sync::Arc;
 
+use offshoot::domain::hidden::Hidden;
+use offshoot::domain::rules::Rules;
 use offshoot::domain::scope::PathScope;
 use serde_json::json;
 
@@ -170,4 +173,34 @@ async fn a_linked_worktree_is_a_repository_and_another_one_s_folder_is_not() {
         assert!(!output.ok && output.text.contains("outside of the workspace"), "{}", output.text);
         assert!(!output.text.contains("two"), "{}", output.text);
     }
+}
+
+#[tokio::test]
+async fn what_a_rule_hides_is_left_out_and_counted() {
+    if !has_git() {
+        return;
+    }
+    let mut bench = changed();
+    let rules = ["read_file(src)", "read_file(a.txt)", "read_file(gone)"];
+    let rules = Rules::parse::<&str>(&[], &[], &rules).unwrap();
+    bench.hidden = Arc::new(Hidden::by(&rules));
+    for (path, shown, left_out) in [
+        (".", Some("changed docs/c.txt"), "2 files left out by a rule"),
+        ("src", None, "1 file left out by a rule"),
+        ("src/b.txt", None, "1 file left out by a rule"),
+        ("docs", Some("changed docs/c.txt"), ""),
+    ] {
+        let output = bench.call("git_diff", json!({ "path": path })).await;
+        assert!(output.ok, "{}", output.text);
+        for file in ["a.txt", "src/b.txt", "docs/c.txt"] {
+            let right = shown == Some(&format!("changed {file}"));
+            assert_eq!(output.text.contains(&format!("changed {file}")), right, "{}", output.text);
+        }
+        assert!(output.text.contains(left_out), "{}", output.text);
+        assert_eq!(output.text.contains("left out"), !left_out.is_empty(), "{}", output.text);
+    }
+    git(&bench.root(), &["add", "."]);
+    let output = bench.call("git_diff", json!({ "staged": true })).await;
+    assert!(output.text.contains("2 files left out by a rule"), "{}", output.text);
+    assert!(!output.text.contains("changed a.txt"), "{}", output.text);
 }

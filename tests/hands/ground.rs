@@ -6,6 +6,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use offshoot::domain::approval::Preview;
+use offshoot::domain::hidden::Hidden;
+use offshoot::domain::rules::Rules;
 use offshoot::domain::scope::PathScope;
 use offshoot::tool::toolbox::Toolbox;
 use offshoot::tool::{ToolContext, ToolOutput};
@@ -133,6 +135,13 @@ impl Ground {
     /// One run: what it was shown is remembered from call to call.
     pub fn run(&self, scopes: &[&str]) -> Run<'_> {
         Run { ground: self, context: self.context(scopes, CancellationToken::new()) }
+    }
+
+    /// A run of the whole workspace under these rules.
+    pub fn run_under(&self, rules: &Rules) -> Run<'_> {
+        let hidden = Arc::new(Hidden::by(rules));
+        let context = ToolContext { hidden, ..self.context(&["."], CancellationToken::new()) };
+        Run { ground: self, context }
     }
 
     /// The same with folders beside the workspace, given from the base folder.

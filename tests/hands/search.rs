@@ -1,5 +1,6 @@
 //! What `search` finds, shows and leaves out.
 
+use offshoot::domain::rules::Rules;
 use offshoot::tool::{Shown, ToolOutput};
 use serde_json::json;
 
@@ -203,4 +204,37 @@ fn counting_stops_somewhere_and_says_so() {
     let ending = "... (more than 19800 more) narrow the pattern, path or glob to see them\n\
                   stopped after 20,000 matches";
     assert!(output.text.ends_with(ending), "{}", &output.text[output.text.len() - 200..]);
+}
+
+#[test]
+fn what_a_rule_hides_is_left_out_under_every_name_and_counted() {
+    let ground = Ground::new();
+    ground
+        .file(".env", "TOKEN=x\n")
+        .file("keys/a/b", "TOKEN=y\n")
+        .file("keys/c", "TOKEN=z\n")
+        .file("open", "TOKEN=o\n");
+    std::os::unix::fs::symlink("keys", ground.root().join("link")).unwrap();
+    std::os::unix::fs::symlink(".env", ground.root().join("also")).unwrap();
+    let rules = Rules::parse::<&str>(&[], &["read_file(.env)"], &["read_file(keys)"]).unwrap();
+    let run = ground.run_under(&rules);
+    let all = run.call("search", json!({"pattern": "."}));
+    assert_eq!(places(&all), [("open".to_owned(), 1)], "{}", all.text);
+    assert!(all.text.ends_with("\n3 files left out by a rule"), "{}", all.text);
+    for (path, left_out) in
+        [(".env", "1 file"), ("also", "1 file"), ("link", "2 files"), ("link/a", "1 file")]
+    {
+        let found = run.call("search", json!({"pattern": "TOKEN", "path": path, "context": 2}));
+        assert!(!found.text.contains('='), "{path}: {}", found.text);
+        assert!(found.text.ends_with(&format!("{left_out} left out by a rule")), "{}", found.text);
+    }
+    let listed = run.call("list_files", json!({"path": "keys", "depth": 3}));
+    assert!(listed.text.contains('c'), "{}", listed.text);
+    let near = json!({"path": ".env", "old_text": "TOKEN=y", "new_text": "n"});
+    let edit = run.call("edit_file", near);
+    assert!(
+        edit.text.contains("a rule keeps the file") && !edit.text.contains("=x"),
+        "{}",
+        edit.text
+    );
 }

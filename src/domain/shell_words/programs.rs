@@ -2,15 +2,16 @@
 //! which. It knows names only; a program of another name may do the same.
 
 /// Programs that run the command that stands in their arguments.
-const WRAPPERS: [&str; 21] = [
-    "builtin", "busybox", "chroot", "command", "doas", "env", "exec", "find", "ionice", "nice",
-    "nohup", "parallel", "pkexec", "setsid", "stdbuf", "su", "sudo", "time", "timeout", "unshare",
+const WRAPPERS: [&str; 30] = [
+    "builtin", "busybox", "chroot", "chrt", "command", "doas", "env", "exec", "find", "flock",
+    "ionice", "ltrace", "nice", "nohup", "parallel", "pkexec", "runuser", "script", "setpriv",
+    "setsid", "stdbuf", "strace", "su", "sudo", "taskset", "time", "timeout", "unshare", "watch",
     "xargs",
 ];
 /// Programs that run a text given to them, or a file.
 const SHELLS: [&str; 7] = ["ash", "bash", "dash", "fish", "ksh", "sh", "zsh"];
 /// What a shell does with a text or a file that it is given by name.
-const OF_THE_SHELL: [&str; 3] = [".", "eval", "source"];
+const OF_THE_SHELL: [&str; 4] = [".", "eval", "source", "trap"];
 
 /// The name of a program without its folders.
 pub fn base_name(word: &str) -> &str {
@@ -22,8 +23,14 @@ pub fn base_name(word: &str) -> &str {
 pub fn is_assignment(word: &str) -> bool {
     word.split_once('=').is_some_and(|(name, _)| {
         let name = name.strip_suffix('+').unwrap_or(name);
-        !name.is_empty() && name.chars().all(|c| c == '_' || c.is_alphanumeric())
+        let element = name.strip_suffix(']').and_then(|name| name.split_once('['));
+        is_name(element.map_or(name, |(name, _)| name))
     })
+}
+
+/// True for what can name a variable in any shell.
+pub(super) fn is_name(name: &str) -> bool {
+    !name.is_empty() && name.chars().all(|c| c == '_' || c.is_alphanumeric())
 }
 
 /// The words of a command without the variables before it.

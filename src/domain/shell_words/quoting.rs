@@ -6,7 +6,7 @@ impl Scan {
     /// A character that begins or goes on with a word.
     pub(super) fn in_word(&mut self, c: char) {
         match c {
-            '\\' => match self.next() {
+            '\\' => match self.next().inspect(|_| self.quoted = true) {
                 Some('\n') => {}
                 Some(escaped) => self.word().push(escaped),
                 None => self.parsed.complete = false,
@@ -15,11 +15,24 @@ impl Scan {
             '"' => self.double_quoted(),
             '`' => self.backquoted(),
             '$' => self.dollar(),
+            '{' => {
+                self.brace.get_or_insert(self.at);
+                self.word().push('{');
+            }
+            '}' => {
+                self.close_brace();
+                self.word().push('}');
+            }
+            '*' | '?' | '[' => {
+                self.pattern(c);
+                self.word().push(c);
+            }
             other => self.word().push(other),
         }
     }
 
     fn single_quoted(&mut self) {
+        self.quoted = true;
         self.word();
         while let Some(c) = self.next() {
             if c == '\'' {
@@ -31,6 +44,7 @@ impl Scan {
     }
 
     fn double_quoted(&mut self) {
+        self.quoted = true;
         self.word();
         while let Some(c) = self.next() {
             match c {
@@ -55,7 +69,10 @@ impl Scan {
                 self.at += 1;
                 self.substitution();
             }
-            Some('{') => self.parameter(),
+            Some('{') => {
+                self.may_become_others();
+                self.parameter();
+            }
             Some('\'') => {
                 self.at += 1;
                 self.escaped_quoted();
@@ -64,13 +81,22 @@ impl Scan {
                 self.at += 1;
                 self.double_quoted();
             }
+            Some(c) if c == '_' || c.is_alphanumeric() || "@*#?$!-[".contains(c) => {
+                self.may_become_others();
+                self.word().push('$');
+                if c == '#' || c == '[' {
+                    self.at += 1;
+                    self.word().push(c);
+                }
+            }
             Some(_) | None => self.word().push('$'),
         }
     }
 
     /// `$'...'`: the escapes in it are not undone.
     fn escaped_quoted(&mut self) {
-        self.parsed.complete = false;
+        self.may_become_others();
+        self.quoted = true;
         self.word();
         while let Some(c) = self.next() {
             match c {
@@ -109,6 +135,7 @@ impl Scan {
     }
 
     fn backquoted(&mut self) {
+        self.may_become_others();
         self.word();
         let mut inner = String::new();
         while let Some(c) = self.next() {
@@ -123,6 +150,7 @@ impl Scan {
 
     /// `$(...)`, `<(...)` or `>(...)`, its parenthesis already read.
     pub(super) fn substitution(&mut self) {
+        self.may_become_others();
         self.word();
         let from = self.at;
         let end = self.closing_parenthesis();

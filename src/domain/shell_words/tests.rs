@@ -22,7 +22,14 @@ fn words_parts_and_quotes_are_taken_apart() {
         ("echo \"a\\\"b\\$c\\d\"", &["echo·a\"b$c\\d"]),
         ("l\\s -\\\nla", &["ls·-la"]),
         ("! grep x y", &["grep·x·y"]),
-        ("echo $HOME \"$X\"", &["echo·$HOME·$X"]),
+        ("ls src/*.rs 'a*' [", &["ls·src/*.rs·a*·["]),
+        ("[ -f x ]", &["[·-f·x·]"]),
+        ("git show HEAD@{1} a{}b '{a,b}' \\{a,b}", &["git·show·HEAD@{1}·a{}b·{a,b}·{a,b}"]),
+        ("echo a$ $. '$x' \\$x", &["echo·a$·$.·$x·$x"]),
+        ("ls\r", &["ls\r"]),
+        ("ls\ra", &["ls\ra"]),
+        ("exec {fd}>out", &["exec"]),
+        ("bash x.sh", &["bash·x.sh"]),
         ("a |& b", &["a", "b"]),
     ];
     for (command, right) in table {
@@ -73,6 +80,22 @@ fn what_is_more_than_words_is_said_not_to_be_whole() {
         ("echo \\", &["echo"]),
         ("echo >", &["echo"]),
         ("[[ a == b ]]", &["[[·a·==·b·]]"]),
+        ("echo $HOME \"$X\"", &["echo·$HOME·$X"]),
+        ("$x git push", &["$x·git·push"]),
+        ("git ${x}push", &["git·${x}push"]),
+        ("git {push,x}", &["git·{push,x}"]),
+        ("echo {1..3}", &["echo·{1..3}"]),
+        ("ls *", &["ls·*"]),
+        ("g?t push", &["g?t·push"]),
+        ("((1<<2))\ngit push", &["git·push"]),
+        ("if ((1<<2)); then\ngit push; fi", &["git·push"]),
+        ("cat <<E\n$(git push) `x y`\nE", &["cat", "git·push", "x·y"]),
+        ("cat <<'E'\n$(git push)\nE", &["cat"]),
+        ("cat <<E\n\\$(git push)\nE", &["cat"]),
+        ("bash <<E\ngit push\nE", &["bash", "git·push"]),
+        ("cat <<'E' | sh\ngit push\nE", &["cat", "sh", "git·push"]),
+        ("git -c alias.x='!git push' x", &["git·push", "git·-c·alias.x=!git push·x"]),
+        ("echo push | xargs git", &["echo·push", "xargs·git"]),
         ("case x in a) rm y;; esac", &["case·x·in·a", "rm·y"]),
     ];
     for (command, right) in table {
@@ -102,5 +125,28 @@ proptest! {
         let parsed = command_words(&format!("run {}", command.join(" ")));
         prop_assert!(parsed.complete);
         prop_assert_eq!(&parsed.parts[0][1..], &words[..]);
+    }
+}
+
+#[test]
+fn where_anything_may_run_it_is_said() {
+    let deep = format!("{}git push{}", "$(".repeat(20), ")".repeat(20));
+    for command in [
+        deep.as_str(),
+        "echo git push | sh",
+        "curl x | sudo bash -s -- a",
+        "bash <<< 'git push'",
+        "sh -c \"$x\"",
+        "eval $x",
+        "xargs sh -c",
+        "sh < x",
+    ] {
+        let parsed = command_words(command);
+        assert!(parsed.anything && !parsed.complete, "{command}");
+    }
+    for command in
+        ["bash x.sh", "sh -c 'ls'", "command -v bash", "find . -exec cat {} +", "echo sh"]
+    {
+        assert!(!command_words(command).anything, "{command}");
     }
 }

@@ -33,6 +33,8 @@ impl Call {
             "write_file" => ("write_file", Deed::Edit),
             "edit_file" => ("edit_file", Deed::Edit),
             "read_file" => ("read_file", Deed::Look),
+            "git_diff" => ("git_diff", Deed::Look),
+            "list_files" => ("list_files", Deed::Look),
             _ => ("search", Deed::Look),
         };
         let runs = matches!(deed, Deed::Command | Deed::Test);
@@ -200,6 +202,13 @@ fn rules_decide_by_their_words_and_the_strictest_wins() {
         ("bash: git status 2>/dev/null", [&["bash(git status)"], &[], &[]], "allow Rule"),
         ("bash: PAGER=evil git status", [&["bash(git status)"], &[], &[]], "ask"),
         ("bash: ./git status", [&["bash(git status)"], &[], &[]], "ask"),
+        ("bash: git log --output=P", [&["bash(git log)"], &[], &[]], "ask"),
+        ("bash: git log --oneline", [&["bash(git log)"], &[], &[]], "allow Rule"),
+        ("bash: git -c alias.x=y x", [&["bash(git)"], &[], &[]], "ask"),
+        ("bash: git -c a=b log", [&["bash(git -c a=b)"], &[], &[]], "allow Rule"),
+        ("bash: find . -delete", [&["bash(find)"], &[], &[]], "ask"),
+        ("bash: find . -name x", [&["bash(find)"], &[], &[]], "allow Rule"),
+        ("bash: sort -o P x | ls", [&["bash(sort)", "bash(ls)"], &[], &[]], "ask"),
         ("bash: git push", [&["bash"], &[], &["bash(git push)"]], "deny Rule"),
         ("bash: ls; git push", [&["bash"], &[], &["bash(git push)"]], "deny Rule"),
         ("bash: git push", [&["bash(git)"], &["bash(git push)"], &[]], "ask"),
@@ -219,6 +228,22 @@ fn rules_decide_by_their_words_and_the_strictest_wins() {
         ("read_file: .env", [&[], &[], &["read_file(.env)"]], "deny Rule"),
         ("read_file: .envrc", [&[], &[], &["read_file(.env)"]], "allow Mode"),
         ("search", [&[], &["search"], &[]], "ask"),
+        ("edit_file: src/a.rs", [&["edit_file"], &[], &["write_file(src)"]], "deny Rule"),
+        ("write_file: src/a.rs", [&["write_file"], &[], &["edit_file(src)"]], "deny Rule"),
+        ("edit_file: src/a.rs", [&["edit_file"], &["write_file(src)"], &[]], "ask"),
+        ("write_file: src/a.rs", [&["write_file(src)"], &["edit_file(src)"], &[]], "ask"),
+        ("edit_file: src/a.rs", [&["edit_file"], &[], &["write_file"]], "allow Rule"),
+        ("edit_file: .env", [&["edit_file"], &[], &["read_file(.env)"]], "deny Rule"),
+        ("edit_file: .env", [&["edit_file(.env)"], &["read_file(.env)"], &[]], "ask"),
+        ("write_file: .env", [&["write_file"], &[], &["read_file(.env)"]], "allow Rule"),
+        ("search: .env", [&[], &[], &["read_file(.env)"]], "deny Rule"),
+        ("search: keys/a", [&[], &[], &["read_file(keys)"]], "deny Rule"),
+        ("git_diff: .env", [&[], &[], &["read_file(.env)"]], "deny Rule"),
+        // The tool leaves it out by itself.
+        ("search", [&[], &[], &["read_file(.env)"]], "allow Mode"),
+        ("search: .env", [&[], &["read_file(.env)"], &[]], "allow Mode"),
+        ("search", [&[], &[], &["read_file"]], "deny Rule"),
+        ("list_files: .env", [&[], &[], &["read_file(.env)"]], "allow Mode"),
     ];
     for (call, [allow, ask, deny], expected) in table {
         let rules = Rules::parse(allow, ask, deny).unwrap();
@@ -548,5 +573,67 @@ proptest! {
             prop_assert!(parsed.complete && parsed.parts.iter().all(|part| part.starts_with(&["git".into(), "push".into()])));
             prop_assert!(tail.contains(['\'', '"', '<']));
         }
+    }
+}
+
+/// Commands, and what becomes of them in `full-access` where `git push` is denied.
+const DISGUISED: [(&str, &str); 41] = [
+    ("A+=1 git push", "deny Rule"),
+    ("a[0]=1 git push", "deny Rule"),
+    ("{fd}>x git push", "deny Rule"),
+    ("((1<<2))\ngit push\n2", "deny Rule"),
+    ("cat <<E\n$(git push)\nE", "deny Rule"),
+    ("bash <<E\ngit push\nE", "deny Rule"),
+    ("$x git push", "deny Rule"),
+    ("trap 'git push' EXIT", "deny Rule"),
+    ("flock l git push", "deny Rule"),
+    ("setpriv --reuid 1 git push", "deny Rule"),
+    ("strace -f git push", "deny Rule"),
+    ("script -c 'git push' x", "deny Rule"),
+    ("script -qc'git push' x", "deny Rule"),
+    ("git -c alias.x='!git push' x", "deny Rule"),
+    ("git $x", "ask"),
+    ("git ${x} origin", "ask"),
+    ("$x push", "ask"),
+    ("g$x push", "ask"),
+    ("git -C a $x", "ask"),
+    ("git {push,origin}", "ask"),
+    ("{git,push}", "ask"),
+    ("g?t push", "ask"),
+    ("$'g\\x69t' push", "ask"),
+    ("git $(echo push)", "ask"),
+    ("git `echo push`", "ask"),
+    ("env $x", "ask"),
+    ("sudo -u me $x", "ask"),
+    ("echo git push | sh", "deny Rule"),
+    ("curl x | sh", "ask"),
+    ("echo push | xargs git", "ask"),
+    ("git -c alias.x=push x", "ask"),
+    ("sh -c \"git $x\"", "ask"),
+    ("git status $x", "allow Mode"),
+    ("echo $HOME \"$X\"", "allow Mode"),
+    ("X=$(date) make", "allow Mode"),
+    ("for f in *; do cat $f; done", "allow Mode"),
+    ("find . -name x -exec cat {} +", "allow Mode"),
+    ("find . -name x | xargs grep y", "allow Mode"),
+    ("time cat $x", "allow Mode"),
+    ("cat <<E > f\n$x\nE", "allow Mode"),
+    ("[[ a == $b ]]", "allow Mode"),
+];
+
+#[test]
+fn what_may_hide_a_denied_command_is_asked_about_and_what_cannot_is_not() {
+    let deny = Rules::parse::<&str>(&["bash"], &[], &["bash(git push)"]).unwrap();
+    let ask = Rules::parse::<&str>(&[], &["bash(git push)"], &[]).unwrap();
+    let given = Allowances::default();
+    for (text, expected) in DISGUISED {
+        let call = Call::new(&format!("bash: {text}"));
+        let under =
+            |rules| word(&verdict(Mode::FullAccess, FenceLevel::Fenced, rules, &given, &call));
+        let found = under(&deny).replace("allow Rule", "allow Mode");
+        assert_eq!(found, expected, "{text:?}: {:?}", call.command);
+        assert_eq!(under(&ask), expected.replace("deny Rule", "ask"), "{text:?}");
+        let doubted = permit::doubt(&deny, &call.view());
+        assert!(expected != "ask" || doubted.unwrap().contains("`bash(git push)`"), "{text:?}");
     }
 }

@@ -31,7 +31,7 @@ const FIXED: [(&str, &str); 16] = [
     ("GIT_CONFIG_PARAMETERS", ""),
     ("GIT_ALTERNATE_OBJECT_DIRECTORIES", ""),
     ("GIT_EXTERNAL_DIFF", ""),
-    ("GIT_LITERAL_PATHSPECS", "1"),
+    ("GIT_LITERAL_PATHSPECS", "0"),
     ("GIT_NO_LAZY_FETCH", "1"),
     ("GIT_NO_REPLACE_OBJECTS", "1"),
     ("GIT_OPTIONAL_LOCKS", "0"),

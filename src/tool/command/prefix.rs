@@ -58,7 +58,7 @@ const NEVER: [&str; 21] = [
 /// `ls`. `None` for compound commands, for those that write files by redirection, for those that
 /// cannot be taken apart, and for programs that run other commands.
 pub fn of(command: &str) -> Option<String> {
-    let Parsed { parts, writes, complete } = command_words(command);
+    let Parsed { parts, writes, complete, .. } = command_words(command);
     let [words] = parts.as_slice() else { return None };
     if !complete || !writes.is_empty() {
         return None;

@@ -26,10 +26,15 @@ pub(super) struct Edited {
 }
 
 /// Carries out the edits in their order. The error says which one failed, and why; `name` is the
-/// file's, for it.
-pub(super) fn apply(content: Vec<u8>, edits: &[Edit], name: &str) -> Result<Edited, String> {
+/// file's, for it; of a hidden file's content the error says nothing.
+pub(super) fn apply(
+    content: Vec<u8>,
+    edits: &[Edit],
+    name: &str,
+    hidden: bool,
+) -> Result<Edited, String> {
     let is_utf8 = std::str::from_utf8(&content).is_ok();
-    let mut state = State { content, is_utf8, name, places: Vec::new(), replacements: 0 };
+    let mut state = State { content, is_utf8, name, hidden, places: Vec::new(), replacements: 0 };
     for (index, edit) in edits.iter().enumerate() {
         state.edit(edit).map_err(|why| match edits.len() {
             1 => format!("{why}; nothing was changed"),
@@ -44,6 +49,7 @@ struct State<'a> {
     content: Vec<u8>,
     is_utf8: bool,
     name: &'a str,
+    hidden: bool,
     /// Where in `content` something was put in, in order.
     places: Vec<usize>,
     replacements: usize,
@@ -90,6 +96,13 @@ impl State<'_> {
     fn hits(&self, view: &View, old: &str, all: bool) -> Result<Vec<usize>, String> {
         let found = memmem::find_iter(&view.text, old.as_bytes());
         let hits: Vec<usize> = found.take(MAX_HITS + 1).collect();
+        if self.hidden && (hits.is_empty() || hits.len() > 1 && !all) {
+            return Err(format!(
+                "`old_text` is not in `{}` exactly once; what is there is not shown, because a rule \
+                 keeps the file from being read",
+                self.name
+            ));
+        }
         let Some(&first) = hits.first() else {
             return Err(nearest::not_found(view, old, self.name, self.is_utf8));
         };

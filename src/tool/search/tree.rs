@@ -11,7 +11,7 @@ use grep_matcher::LineTerminator;
 use grep_searcher::{BinaryDetection, MmapChoice, Searcher, SearcherBuilder};
 
 use crate::tool::ToolContext;
-use crate::tool::excerpt::count;
+use crate::tool::excerpt::{by_a_rule, count};
 use crate::workspace::entry::Kind;
 use crate::workspace::folder::{self, Entry, Filter};
 use crate::workspace::ignore::Rules;
@@ -42,6 +42,7 @@ pub struct LeftOut {
     pub unreadable: u64,
     /// Why it ended early.
     pub stopped: Option<&'static str>,
+    hidden: u64,
     binary: u64,
     ignored: u64,
     links: u64,
@@ -72,6 +73,10 @@ impl LeftOut {
             text.push_str(&said.join(", "));
             text.push('\n');
         }
+        if self.hidden > 0 {
+            text.push_str(&by_a_rule(self.hidden));
+            text.push('\n');
+        }
         if let Some(reason) = self.stopped {
             text.push_str(reason);
             text.push('\n');
@@ -95,8 +100,10 @@ pub struct Tree<'a> {
     hits: Hits<'a>,
     searcher: Searcher,
     bytes: u64,
-    /// The folder that the walk started in.
+    /// The folder or file that the walk started at.
     start: String,
+    /// The same as links lead.
+    real_start: String,
 }
 
 impl<'a> Tree<'a> {
@@ -112,8 +119,8 @@ impl<'a> Tree<'a> {
             .binary_detection(BinaryDetection::none())
             .bom_sniffing(false)
             .build();
-        let (left_out, start) = (LeftOut::default(), String::new());
-        Self { left_out, context, glob, hits, searcher, bytes: 0, start }
+        let (left_out, start, real_start) = Default::default();
+        Self { left_out, context, glob, hits, searcher, bytes: 0, start, real_start }
     }
 
     /// Searches a file or a folder and everything in it.
@@ -124,6 +131,7 @@ impl<'a> Tree<'a> {
             .open_within(&self.context.scopes, path)
             .map_err(|error| error.to_string())?;
         path.clone_into(&mut self.start);
+        self.real_start = self.context.workspace.real_path(&self.context.scopes, path);
         let ended = match opened {
             Opened::File { file, .. } => self.file(path, file),
             Opened::Folder(dir) => {
@@ -225,7 +233,21 @@ impl<'a> Tree<'a> {
         }
     }
 
+    fn is_hidden(&self, path: &str) -> bool {
+        let hidden = &self.context.hidden;
+        if hidden.is_empty() {
+            return false;
+        }
+        let below = if self.start == "." { Some(path) } else { path.strip_prefix(&self.start) };
+        let real = below.map(|below| format!("{}/{below}", self.real_start));
+        hidden.hides(path) || real.is_some_and(|real| hidden.hides(&real))
+    }
+
     fn file(&mut self, path: &str, mut file: File) -> Result<(), Stop> {
+        if self.is_hidden(path) {
+            self.left_out.hidden += 1;
+            return Ok(());
+        }
         let mut start = Vec::new();
         if file.by_ref().take(SNIFF_BYTES as u64).read_to_end(&mut start).is_err() {
             self.left_out.unreadable += 1;

@@ -10,11 +10,11 @@ fn edit(old_text: &str, new_text: &str, replace_all: bool) -> Edit {
 }
 
 fn one(content: &[u8], old: &str, new: &str) -> Result<Vec<u8>, String> {
-    apply(content.to_vec(), &[edit(old, new, false)], "f").map(|edited| edited.content)
+    apply(content.to_vec(), &[edit(old, new, false)], "f", false).map(|edited| edited.content)
 }
 
 fn all(content: &[u8], old: &str, new: &str) -> Edited {
-    apply(content.to_vec(), &[edit(old, new, true)], "f").unwrap()
+    apply(content.to_vec(), &[edit(old, new, true)], "f", false).unwrap()
 }
 
 #[test]
@@ -62,17 +62,17 @@ fn all_places_are_replaced_from_the_left_and_their_lines_told() {
 fn several_edits_are_made_in_order_on_what_the_ones_before_left() {
     let edits =
         [edit("three", "3", false), edit("one\n", "", false), edit("two", "two\n2.5", false)];
-    let edited = apply(b"one\ntwo\nthree\n".to_vec(), &edits, "f").unwrap();
+    let edited = apply(b"one\ntwo\nthree\n".to_vec(), &edits, "f", false).unwrap();
     assert_eq!(edited.content, b"two\n2.5\n3\n");
     // The one that was deleted is where the file begins now.
     assert_eq!((edited.replacements, edited.lines), (3, vec![1, 3]));
     let edits = [edit("one", "two", false), edit("two", "x", true)];
-    assert_eq!(apply(b"one two".to_vec(), &edits, "f").unwrap().content, b"x x");
+    assert_eq!(apply(b"one two".to_vec(), &edits, "f", false).unwrap().content, b"x x");
 }
 
 #[test]
 fn a_failing_edit_fails_all_and_says_which_and_why() {
-    let error = |edits: &[Edit]| apply(b"a\nb\nb\n".to_vec(), edits, "f.txt").unwrap_err();
+    let error = |edits: &[Edit]| apply(b"a\nb\nb\n".to_vec(), edits, "f.txt", false).unwrap_err();
     let second = [edit("a", "A", false), edit("nope", "N", false), edit("b", "B", true)];
     let right = "edit 2 of 3: `old_text` is not in `f.txt`; none of the edits was made";
     assert_eq!(error(&second), right);
@@ -101,11 +101,11 @@ fn a_file_that_is_no_utf_8_gets_nothing_that_it_could_not_hold() {
 fn an_edit_that_would_make_a_giant_is_refused_before_it_is_made() {
     let content = b"a".repeat(90_000);
     let giant = edit("a", &"b".repeat(1_000), true);
-    let error = apply(content, &[giant], "f").unwrap_err();
+    let error = apply(content, &[giant], "f", false).unwrap_err();
     assert!(error.starts_with("the file would have more than 10.4 MB"), "{error}");
-    let often = apply(b"a".repeat(200_000), &[edit("a", "b", true)], "f").unwrap_err();
+    let often = apply(b"a".repeat(200_000), &[edit("a", "b", true)], "f", false).unwrap_err();
     assert!(often.contains("more than 100000 times"), "{often}");
-    let often = apply(b"a".repeat(200_000), &[edit("a", "b", false)], "f").unwrap_err();
+    let often = apply(b"a".repeat(200_000), &[edit("a", "b", false)], "f", false).unwrap_err();
     assert!(often.contains("more than 100000 times in `f` (lines 1, 1"), "{often}");
 }
 
@@ -167,7 +167,7 @@ proptest! {
         let plain = body.replace("\r\n", "\n");
         let chosen: Vec<&str> = plain.split('\n').skip(from).take(count).collect();
         let (old, new) = (chosen.join("\n"), new.join("\n"));
-        let edited = apply(raw.clone().into_bytes(), &[edit(&old, &new, false)], "f");
+        let edited = apply(raw.clone().into_bytes(), &[edit(&old, &new, false)], "f", false);
         let places = if old.is_empty() { 0 } else {
             (0..plain.len()).filter(|at| plain.as_bytes()[*at..].starts_with(old.as_bytes())).count()
         };
@@ -211,9 +211,25 @@ proptest! {
         let edits: Vec<Edit> =
             edits.iter().map(|(old, new, all)| edit(old, new, *all)).collect();
         let count = |bytes: &[u8]| bytes.iter().filter(|byte| **byte == 0xD6).count();
-        if let Ok(edited) = apply(content.clone(), &edits, "f") {
+        if let Ok(edited) = apply(content.clone(), &edits, "f", false) {
             prop_assert_eq!(count(&edited.content), count(&content));
             prop_assert!(edited.lines.is_sorted() && edited.lines.len() <= edited.replacements);
         }
     }
+}
+
+#[test]
+fn an_error_about_a_hidden_file_tells_nothing_of_its_content() {
+    let content = b"TOKEN=abcdef\nTOKEN=abcdef\n";
+    let mut told = std::collections::BTreeSet::new();
+    for old in ["TOKEN=abcdeg", "TOKEN=abcdef", "1\tTOKEN=abcdef", "x"] {
+        let edits = [edit(old, "y", false)];
+        told.insert(apply(content.to_vec(), &edits, "f", true).unwrap_err());
+        assert_ne!(
+            apply(content.to_vec(), &edits, "f", false).unwrap_err(),
+            *told.first().unwrap()
+        );
+    }
+    assert_eq!(told.len(), 1, "{told:?}");
+    assert!(!told.first().unwrap().contains("abc"));
 }
