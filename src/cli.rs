@@ -172,6 +172,9 @@ pub struct Options {
     /// Children that may run at the same time
     #[arg(long, global = true, allow_negative_numbers = true, value_name = "N")]
     pub max_active: Option<u32>,
+    /// Levels of children, from 1 to 4; above 1 a child can delegate too [default: 1]
+    #[arg(long, global = true, allow_negative_numbers = true, value_name = "N")]
+    pub max_depth: Option<String>,
     /// Cancel everything after this time
     #[arg(long, global = true, allow_negative_numbers = true, value_name = "SECONDS")]
     pub timeout: Option<String>,
@@ -181,6 +184,12 @@ pub struct Options {
     /// A text that tasks can choose as context; may be repeated
     #[arg(long, global = true, value_name = "NAME=TEXT|@FILE")]
     pub pin: Vec<String>,
+    /// The same for children whose model runs on this machine
+    #[arg(long, global = true, value_name = "NAME=TEXT|@FILE")]
+    pub pin_local: Vec<String>,
+    /// A secret that no model gets and that is blotted out wherever it turns up
+    #[arg(long, global = true, value_name = "NAME=@FILE")]
+    pub pin_secret: Vec<String>,
     /// Where sessions are kept
     #[arg(long, global = true, value_name = "DIR", conflicts_with = "no_session")]
     pub session_dir: Option<PathBuf>,
@@ -231,10 +240,6 @@ pub enum Approve {
 /// The options that are in the manual and not in the program.
 #[derive(Debug, Default, Args)]
 struct Later {
-    #[arg(long, global = true, hide = true, value_name = "N")]
-    max_depth: Option<OsString>,
-    #[arg(long, global = true, hide = true, value_name = "NAME=@FILE")]
-    pin_secret: Vec<OsString>,
     #[arg(long = "continue", global = true, hide = true)]
     go_on: bool,
     #[arg(short, long, global = true, hide = true, action = clap::ArgAction::Count)]
@@ -373,12 +378,6 @@ impl Verb {
 impl Later {
     fn first(&self) -> Option<(&'static str, &'static str)> {
         let given = [
-            (self.max_depth.is_some(), "--max-depth", "today a child cannot delegate further"),
-            (
-                !self.pin_secret.is_empty(),
-                "--pin-secret",
-                "today --pin NAME=@FILE pins what a child may see",
-            ),
             (self.go_on, "--continue", "today every start is a new session"),
             (
                 self.verbose > 0,

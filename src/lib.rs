@@ -33,8 +33,10 @@
 //! - `agent` knows no screen and no file format. There is no second loop for children: a child is a
 //!   call of the same function with a narrower contract, and returns before its parent goes on.
 //! - No child holds a reference into its parent. It is built from the serialised contract alone.
-//! - No tool is reached but through `tool::guard`, and no file but through `workspace::jail`; paths
-//!   are never compared as strings.
+//! - No model reaches a tool but through `tool::guard`; a command that the user types (`!command`) asks
+//!   nobody. No path that a model names is opened but through `workspace::jail`, and paths are never
+//!   compared as strings. What has a fixed name, or one that the user gave, is opened without it: git's
+//!   own files (`tool::command::git_view`, `workspace::branch`), and the files of `settings`.
 //! - No contract is made but by [`Contract::narrow`](domain::contract::Contract::narrow), or for a
 //!   parent by `Contract::root`; no ill-formed history can be built, so none can be sent.
 //! - No text from outside reaches a terminal but through `sanitize`.

@@ -88,7 +88,7 @@ fn run(settings: Settings) -> Exit {
 /// Says what was found, or what the roles are.
 fn examine(settings: &Settings, roles: bool) -> Exit {
     if roles {
-        return say(&doctor::roles(settings.limits.preset), Exit::Completed);
+        return say(&doctor::roles(settings), Exit::Completed);
     }
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     match runtime {
@@ -180,6 +180,7 @@ fn header(config: &session::Config) -> ui::HeaderFacts {
         model: identity.model.clone(),
         mode: config.mode.name().to_owned(),
         fence: None,
+        rules: config.rules.clone(),
         context_window: identity.context_window,
         language_model: identity.is_language_model,
     }
@@ -194,9 +195,11 @@ fn screen_exit(error: &UiError) -> Exit {
 
 /// The first signal cancels the run, which then reports; a second one does not wait for that.
 fn stop_on_signals(commands: mpsc::Sender<Command>) {
-    let (Ok(mut interrupt), Ok(mut terminate)) =
-        (signal(SignalKind::interrupt()), signal(SignalKind::terminate()))
-    else {
+    let (Ok(mut interrupt), Ok(mut terminate), Ok(mut quit)) = (
+        signal(SignalKind::interrupt()),
+        signal(SignalKind::terminate()),
+        signal(SignalKind::quit()),
+    ) else {
         return;
     };
     // Listening would undo what `nohup` asked for.
@@ -206,6 +209,7 @@ fn stop_on_signals(commands: mpsc::Sender<Command>) {
             tokio::select! {
                 _ = interrupt.recv() => {}
                 _ = terminate.recv() => {}
+                _ = quit.recv() => {}
                 // A shell and a terminal that go away may both tell, which is no second wish.
                 Some(()) = next(&mut hangup) => hangup = None,
             }

@@ -116,15 +116,13 @@ fn a_stream_of_a_session_that_never_began_says_why_and_ends() {
 #[test]
 fn what_is_planned_and_not_built_is_refused_by_name() {
     let ground = Ground::project();
-    let cases: [(&[&str], &str); 10] = [
+    let cases: [(&[&str], &str); 8] = [
         (&["resume"], "`offshoot resume`"),
         (&["resume", "latest"], "`offshoot resume`"),
         (&["sessions"], "`offshoot sessions`"),
         (&["replay", "x.jsonl", "--speed", "2", "--check"], "`offshoot replay`"),
         (&["export", "x", "--format", "md"], "`offshoot export`"),
         (&["eval", "tasks.json"], "`offshoot eval`"),
-        (&["run", "--max-depth", "2", "q"], "`--max-depth`"),
-        (&["run", "--pin-secret", "a=@b", "q"], "`--pin-secret`"),
         (&["--continue"], "`--continue`"),
         (&["run", "-v", "q"], "`--verbose`"),
     ];

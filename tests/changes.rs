@@ -334,8 +334,11 @@ async fn more_changes_than_are_named_are_counted_in_the_report_and_by_the_parent
 async fn a_claimed_change_that_never_happened_and_a_hidden_one_are_named() {
     let calls = json!([bash("k1", "put src/c.txt other\nput d.txt 4")]);
     let answer = r#"{"summary":"done","changed_paths":["a.txt","d.txt","src/never.txt"]}"#;
-    let report = stage(&worker(calls, answer)).play("go").await.task_result("t");
+    let played = stage(&worker(calls, answer)).play("go").await;
+    let report = played.task_result("t");
     assert_eq!(report.changed_paths, ["d.txt", "src/c.txt"], "measured, not claimed");
+    let said = "task #1 says that it changed a.txt, src/never.txt; the workspace does not show it";
+    assert_eq!(notices(&played, "UNCONFIRMED_CHILD"), [said]);
     let unchanged = warnings(&report, WarningCode::ClaimedUnchanged);
     assert_eq!(unchanged, ["claimed but unchanged: a.txt, src/never.txt"]);
     let unclaimed = warnings(&report, WarningCode::ChangedUnclaimed);
@@ -364,8 +367,10 @@ async fn passing_tests_are_believed_only_after_a_passing_run() {
         (look, r#"{"summary":"I could not run the tests."}"#, 0),
     ];
     for (calls, answer, right) in table {
-        let report = stage(&worker(json!([calls]), answer)).play("go").await.task_result("t");
+        let played = stage(&worker(json!([calls]), answer)).play("go").await;
+        let report = played.task_result("t");
         assert_eq!(warnings(&report, WarningCode::TestsNotRun).len(), right, "{report:?}");
+        assert_eq!(notices(&played, "UNCONFIRMED_CHILD").len(), right, "told under the answer");
     }
 }
 
@@ -483,7 +488,12 @@ async fn what_was_seen_through_a_command_only_is_no_verified_evidence() {
 async fn copies_go_with_the_session_and_hold_no_secret() {
     let mut stage = stage(&parent(&[json!([bash("k1", "put a.txt other")])]));
     stage.secrets = vec!["hush-hush-42".to_owned()];
-    let played = stage.file("key", "hush-hush-42").play("go").await;
+    let stage = stage
+        .file("key", "hush-hush-42")
+        .file(".env", "PASSWORD=plain")
+        .file("deploy/id_rsa", "hush, in no known form")
+        .file("notes", "hush: ghp_0123456789abcdefghijABCDEFGHIJ0123");
+    let played = stage.play("go").await;
     let copies: Vec<String> = played
         .files()
         .into_iter()
@@ -493,8 +503,10 @@ async fn copies_go_with_the_session_and_hold_no_secret() {
     for text in ["one\n", "other", "two\n", "three\n"] {
         assert!(copies.contains(&text.to_owned()), "{text:?} is not in {copies:?}");
     }
-    assert!(!copies.iter().any(|text| text.contains("hush")));
-    assert_eq!(notices(&played, "COPIES_LEFT_OUT").len(), 1);
+    assert!(!copies.iter().any(|text| text.contains("hush") || text.contains("PASSWORD")));
+    let left_out = notices(&played, "COPIES_LEFT_OUT");
+    assert_eq!(left_out.len(), 1);
+    assert!(left_out[0].starts_with("4 files "), "{left_out:?}");
 }
 
 /// Runs, asks for a diff, ends, and returns what was shown.

@@ -117,7 +117,7 @@ async fn only_the_chosen_snippets_reach_a_child() {
     let chosen = alpha(json!({ "context_keys": ["spec", "spec"] }));
     let mut stage = Stage::new(&one_child(chosen, json!([{ "text": "ok" }])));
     for (name, text) in [("spec", "the public part"), ("other", "the hidden part")] {
-        stage.pins.push(Pin { name: name.to_owned(), text: text.to_owned() });
+        stage.pins.push(Pin::normal(name, text));
     }
     let played = stage.play("go").await;
     let request = format!("{:?}", played.child_requests()[0].messages);

@@ -258,3 +258,45 @@ fn a_project_that_is_not_trusted_is_told_by_doctor_and_by_a_run() {
     assert_eq!(run.code, Some(0), "{}", run.err);
     assert!(run.err.contains("are not trusted yet"), "{}", run.err);
 }
+
+#[test]
+fn the_roles_are_told_with_where_they_come_from_and_what_is_wrong_with_files() {
+    let ground = Ground::project();
+    let agents = ground.home.path().join(".config/offshoot/agents");
+    std::fs::create_dir_all(&agents).unwrap();
+    let head = "---\nname: locksmith\ndescription: looks at locks\n";
+    std::fs::write(agents.join("l.md"), format!("{head}tools: Read, Bash\n---\nLook.\n")).unwrap();
+    std::fs::write(agents.join("w.md"), "---\nname: worker\ntools: Read, LS\n---\n").unwrap();
+    std::fs::write(agents.join("bad.md"), "no head \u{1b}[31m").unwrap();
+    ground.file(".offshoot/agents/p.md", "---\nname: p\ndescription: d\n---\nx\n");
+    let ended = doctor(&ground, &[], &["--roles"]);
+    assert_eq!(ended.code, Some(0), "{}", ended.out);
+    for line in [
+        "input",
+        "permissions",
+        "tools",
+        "models",
+        "budget",
+        "output",
+        "cancel",
+        "failure",
+        "source",
+    ] {
+        let lines = ended.out.lines().filter(|row| row.starts_with(&format!("  {line} "))).count();
+        assert_eq!(lines, 6, "{line} of each role\n{}", ended.out);
+    }
+    let of = |name: &str| ended.out.split("\n\n").find(|part| part.starts_with(name)).unwrap();
+    let own = of("locksmith: looks at locks");
+    assert!(own.contains("read, execute") && own.contains("l.md (yours)"), "{own}");
+    assert!(own.contains("read_file, bash"), "{own}");
+    let worker = of("worker: ");
+    assert!(worker.contains("list_files, read_file\n") && worker.contains("w.md"), "{worker}");
+    assert!(of("planner: ").contains("steps (required), risks"));
+    assert!(of("planner: ").contains("source       built in"));
+    assert!(ended.out.contains("bad.md: it is passed over"), "{}", ended.out);
+    assert!(ended.out.contains(".offshoot/agents/p.md) are not trusted yet"), "{}", ended.out);
+    let page = doctor(&ground, &[], &[]);
+    assert!(section(&page, "settings").join("\n").contains("bad.md: it is passed over"));
+    let run = ground.run(&["run", "--provider", "offline", "hello"]);
+    assert!(run.err.contains("bad.md: it is passed over"), "{}", run.err);
+}

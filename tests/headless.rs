@@ -14,7 +14,7 @@ use offshoot::domain::event::{
 use offshoot::domain::exit::Exit;
 use offshoot::domain::hash::Sha;
 use offshoot::domain::ids::{CallId, RunId, SessionId, TaskId};
-use offshoot::domain::report::{By, Exhausted, Report, Spent, Status};
+use offshoot::domain::report::{By, Exhausted, Report, Spent, Status, Warning, WarningCode};
 use offshoot::domain::usage::{MicroUsd, Usage};
 use offshoot::domain::violation::Code;
 use offshoot::headless::{Format, Headless, Outcome, failure, run};
@@ -536,4 +536,38 @@ async fn no_line_is_endless_whatever_a_model_calls_its_tools() {
     let seen = show(Ask::new(Format::Text), facts).await;
     assert_eq!(seen.err.lines().count(), 4, "{} bytes", seen.err.len());
     assert!(seen.err.lines().all(|line| line.chars().count() < 1_100), "{}", seen.err.len());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_completed_child_is_not_silent_about_what_speaks_against_it() {
+    let told = |count: usize| {
+        let mut report = report();
+        report.warnings = vec![Warning::new(WarningCode::FieldDropped, "a matter of form")];
+        let doubt = |n| Warning::new(WarningCode::EvidenceMissing, format!("no file {n}\u{1b}"));
+        report.warnings.extend((1..=count).map(doubt));
+        let ended = RunFinished { report: Some(report), ..end(Status::Completed, None) };
+        vec![(nth_child(1), Fact::RunFinished(Box::new(ended)))]
+    };
+    for (count, lines) in [(0, 1), (5, 6), (7, 7)] {
+        let err = show(Ask::new(Format::Text), told(count)).await.err;
+        let shown: Vec<&str> = err.lines().filter(|line| !line.starts_with("offshoot")).collect();
+        assert_eq!(shown.len(), lines, "{err}");
+        assert!(!err.contains("form") && err.contains("completed after 2 turns"), "{err}");
+        assert_eq!(count > 0, err.contains("\n    warning: no file 1␛\n"), "{err}");
+        assert_eq!(count > 5, err.contains("\n    warning: 2 more\n"), "{err}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_command_that_failed_is_told_by_its_exit_code_and_its_last_words() {
+    let output = "   Compiling x\nerror: 1 test failed\n\n(exit code 101)\n(command: cargo test)";
+    for (name, output, expected) in [
+        ("run_tests", output, "run_tests failed (exit 101): error: 1 test failed"),
+        ("bash", "(no output)\n(exit code 1)", "bash failed (exit 1): (no output)"),
+        ("bash", "not run: no folder", "bash failed: not run: no folder"),
+    ] {
+        let facts = vec![(parent(), finished("c1", name, output, Some(Failure::Error)))];
+        let seen = show(Ask::new(Format::Text), facts).await;
+        assert_eq!(seen.err.lines().next().unwrap(), format!("tool: {expected}"));
+    }
 }

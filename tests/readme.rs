@@ -191,7 +191,11 @@ fn the_toolchain_that_is_asked_for_is_the_one_that_is_needed() {
 /// be refused as not built.
 #[test]
 fn every_option_in_it_exists_or_is_refused_by_name() {
-    let cli::Parsed::Say(help) = cli::parse(["offshoot", "--help"]).unwrap() else { panic!() };
+    let help = |words: &[&str]| match cli::parse(words).unwrap() {
+        cli::Parsed::Say(help) => help,
+        cli::Parsed::Typed(typed) => panic!("{words:?} asks for no help: {typed:?}"),
+    };
+    let help = help(&["offshoot", "--help"]) + &help(&["offshoot", "doctor", "--help"]);
     let text = readme();
     let options: BTreeSet<&str> = text
         .split(|c: char| c.is_whitespace() || "`(),;|".contains(c))
@@ -200,8 +204,10 @@ fn every_option_in_it_exists_or_is_refused_by_name() {
         .collect();
     assert!(options.len() > 15, "{options:?}");
     for option in options {
-        let cargo = ["--release", "--bench", "--test", "--nocapture", "--open", "--help"];
-        if cargo.contains(&option) || help.contains(option) {
+        // Of cargo, and of the slash command /pin.
+        let others =
+            ["--release", "--bench", "--test", "--nocapture", "--open", "--help", "--local"];
+        if others.contains(&option) || help.contains(option) {
             continue;
         }
         let refused = cli::parse(["offshoot", option, "x"]).unwrap_err().to_string();

@@ -9,6 +9,8 @@ mod asking;
 mod asking_frames;
 #[path = "screen/children.rs"]
 mod children;
+#[path = "screen/context.rs"]
+mod context;
 #[path = "screen/faults.rs"]
 mod faults;
 #[path = "screen/feed.rs"]
@@ -17,7 +19,16 @@ mod feed;
 mod frames;
 #[path = "screen/keys.rs"]
 mod keys;
+#[path = "screen/levels.rs"]
+mod levels;
+#[path = "common/soak.rs"]
+#[allow(dead_code, reason = "only rounds are counted here")]
+mod soak;
+#[path = "screen/steering.rs"]
+mod steering;
 #[path = "screen/stories.rs"]
 mod stories;
+#[path = "screen/told.rs"]
+mod told;
 #[path = "screen/view.rs"]
 mod view;

@@ -12,7 +12,7 @@ use offshoot::provider::Request;
 use serde_json::{Value, json};
 
 /// Tokens that a parent's requests may repeat.
-const PARENT: usize = 2_300;
+const PARENT: usize = 2_500;
 /// Tokens that a child's requests may repeat.
 const CHILD: usize = 1_600;
 

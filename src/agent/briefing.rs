@@ -8,12 +8,14 @@ use crate::domain::approval::Asker;
 use crate::domain::context_store::Snippet;
 use crate::domain::contract::Contract;
 use crate::domain::message::ToolSchema;
-use crate::domain::role::{Role, RoleTable};
+use crate::domain::role::{Form, ReportField, RoleTable};
 use crate::domain::usage::estimate_tokens;
+use crate::tool::task;
 use crate::tool::toolbox::Toolbox;
 
 const PARENT: &str = include_str!("../../assets/prompts/parent.md");
 const CHILD: &str = include_str!("../../assets/prompts/child.md");
+const CHILD_DELEGATES: &str = include_str!("../../assets/prompts/child_delegates.md");
 
 /// What stands before the rules of a project.
 const RULES: &str = "This project's rules for agents follow, as the people who keep it wrote them. \
@@ -23,31 +25,56 @@ const RULES: &str = "This project's rules for agents follow, as the people who k
 
 /// The system prompt of the run that answers the user.
 pub fn parent_prompt(roles: &RoleTable, contract: &Contract, asker: Asker) -> String {
-    let mut list = String::new();
-    for role in roles.iter() {
-        let _ = writeln!(list, "- {}: {}", role.name, role.description);
-    }
     let prompt = PARENT
         .trim()
         .replace("{may}", may::parent(contract.permissions(), asker))
-        .replace("{roles}", list.trim_end());
+        .replace("{roles}", &listed(roles));
     with_rules(prompt, contract.rules())
 }
 
 /// The system prompt of a child: the same for every task of a role with the same permissions, but for
 /// the project's rules at its end.
-pub fn child_prompt(role: Option<&Role>, contract: &Contract) -> String {
+pub fn child_prompt(roles: &RoleTable, contract: &Contract) -> String {
+    let role = roles.get(contract.role());
     let own = role.map_or("", |role| role.prompt.as_str());
     let mut fields = String::new();
     for field in role.iter().flat_map(|role| &role.report_fields) {
-        let _ = write!(fields, ", \"{}\": [\"{}\"]", field.name, field.holds);
+        let _ = write!(fields, ", \"{}\": {}", field.name, sample(field));
     }
     let prompt = CHILD
         .trim()
         .replace("{may}", may::child(contract.permissions()))
+        .replace("{delegating}", &delegating(roles, contract))
         .replace("{role}", own)
         .replace("{fields}", &fields);
     with_rules(prompt, contract.rules())
+}
+
+/// What a child is told of delegating: that it cannot, or how.
+fn delegating(roles: &RoleTable, contract: &Contract) -> String {
+    if contract.tools().iter().any(|tool| tool == task::NAME) {
+        CHILD_DELEGATES.trim().replace("{roles}", &listed(roles))
+    } else {
+        "You cannot delegate.".to_owned()
+    }
+}
+
+fn listed(roles: &RoleTable) -> String {
+    let lines = roles.iter().map(|role| format!("- {}: {}", role.name, role.description));
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+/// What a field looks like in the JSON that a child is asked for.
+fn sample(field: &ReportField) -> String {
+    match field.form {
+        Form::Texts => format!("[\"{}\"]", field.holds),
+        Form::Commands | Form::Runs => {
+            "[{\"command\": \"as it ran\", \"exit_code\": 0}]".to_owned()
+        }
+        Form::Findings => "[{\"path\": \"from the workspace root\", \"line\": 1, \"severity\": \
+                           \"high, medium or low\", \"text\": \"what is wrong\"}]"
+            .to_owned(),
+    }
 }
 
 fn with_rules(mut prompt: String, rules: Option<&Snippet>) -> String {
@@ -94,13 +121,18 @@ pub fn first_message(contract: &Contract) -> String {
 }
 
 /// Tokens of the system prompt and tool schemas that any child starts with at most, by estimate.
-pub fn child_overhead_tokens(toolbox: &Toolbox) -> u64 {
+pub fn child_overhead_tokens(toolbox: &Toolbox, roles: &RoleTable, delegates: bool) -> u64 {
     let names: Vec<String> = toolbox.permissions().into_keys().collect();
     let schemas = toolbox.schemas(&names);
     let tools: u64 = schemas
         .iter()
-        .filter(|schema| schema.name != crate::tool::task::NAME)
+        .filter(|schema| delegates || schema.name != task::NAME)
         .map(ToolSchema::estimated_tokens)
         .sum();
-    estimate_tokens(CHILD) + tools
+    let how = if delegates {
+        estimate_tokens(CHILD_DELEGATES) + estimate_tokens(&listed(roles))
+    } else {
+        0
+    };
+    estimate_tokens(CHILD) + how + tools
 }

@@ -2,10 +2,11 @@
 //! everything under it and nothing beside or above it.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 
 use tokio_util::sync::CancellationToken;
 
+use super::run::RunShared;
 use crate::domain::ids::TaskId;
 use crate::domain::report::{By, Ending};
 
@@ -73,32 +74,50 @@ impl CancelScope {
     }
 }
 
-/// The live tasks by number, so that a person can cancel one of them.
-#[derive(Debug, Default)]
-pub struct LiveTasks(Mutex<HashMap<TaskId, CancelScope>>);
+/// The live tasks by number, so that a person can cancel or steer one of them.
+#[derive(Default)]
+pub struct LiveTasks(Mutex<HashMap<TaskId, Live>>);
+
+struct Live {
+    scope: CancelScope,
+    run: Weak<RunShared>,
+}
 
 impl LiveTasks {
     /// Makes a task known for as long as the returned guard lives.
     pub fn enter(self: &Arc<Self>, task: TaskId, scope: CancelScope) -> LiveTask {
-        self.lock().insert(task, scope);
+        self.lock().insert(task, Live { scope, run: Weak::new() });
         LiveTask { tasks: Arc::clone(self), task }
     }
 
     /// The scope of a live task.
     pub fn get(&self, task: TaskId) -> Option<CancelScope> {
-        self.lock().get(&task).cloned()
+        self.lock().get(&task).map(|live| live.scope.clone())
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<TaskId, CancelScope>> {
+    /// The run of a live task that has begun.
+    pub fn run(&self, task: TaskId) -> Option<Arc<RunShared>> {
+        self.lock().get(&task)?.run.upgrade()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<TaskId, Live>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// Keeps a task known; forgets it when dropped.
-#[derive(Debug)]
 pub struct LiveTask {
     tasks: Arc<LiveTasks>,
     task: TaskId,
+}
+
+impl LiveTask {
+    /// The task's run begins.
+    pub fn begin(&self, run: &Arc<RunShared>) {
+        if let Some(live) = self.tasks.lock().get_mut(&self.task) {
+            live.run = Arc::downgrade(run);
+        }
+    }
 }
 
 impl Drop for LiveTask {

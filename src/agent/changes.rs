@@ -287,8 +287,8 @@ async fn tell_copies(shared: &RunShared) {
     }
     if left_out > 0 && !changes.told_left_out.swap(true, Ordering::Relaxed) {
         let text = format!(
-            "{left_out} files are too large or too many to be copied before they change, or hold a \
-             secret; /diff can name changes of them but not show them"
+            "{left_out} files are too large or too many to be copied before they change, or look \
+             like a secret; /diff can name changes of them but not show them"
         );
         shared.emit(Fact::notice(Level::Info, "COPIES_LEFT_OUT", text)).await;
     }

@@ -3,8 +3,9 @@
 
 use serde_json::{Map, Value};
 
+use super::fields::{self, Taken};
 use crate::domain::report::{Warning, WarningCode};
-use crate::domain::role::ReportField;
+use crate::domain::role::{Form, ReportField};
 
 /// The size that a child's final text may have, in bytes.
 pub const MAX_RAW_BYTES: usize = 1024 * 1024;
@@ -33,8 +34,10 @@ pub struct Claims {
     pub changed_paths: Vec<String>,
     /// The task it says it worked on.
     pub task_id: Option<String>,
-    /// Its role's own fields.
+    /// Its role's own fields, in their form.
     pub fields: Map<String, Value>,
+    /// The same as the child wrote them, for what they claim.
+    pub as_written: Vec<Value>,
     /// What had to be dropped or coerced, and whether it was structured at all.
     pub warnings: Vec<Warning>,
 }
@@ -80,8 +83,10 @@ impl Claims {
                 "warnings" => claims.doubts = claims.texts(&key, value),
                 "changed_paths" => claims.changed_paths = claims.texts(&key, value),
                 "task_id" => claims.task_id = claims.text(&key, value),
-                _ if asked.iter().any(|field| field.name == key) => claims.take_field(key, value),
-                _ => claims.drop_field(&key, "is not part of the report"),
+                _ => match asked.iter().find(|field| field.name == key) {
+                    Some(field) => claims.take_field(field, value),
+                    None => claims.drop_field(&key, "is not part of the report"),
+                },
             }
         }
         if claims.summary.trim().is_empty() {
@@ -91,17 +96,15 @@ impl Claims {
         claims
     }
 
-    /// A role's own field is a list; a single value is taken as a list of one.
-    fn take_field(&mut self, key: String, value: Value) {
-        match value {
-            Value::Null => self.drop_field(&key, "is null"),
-            Value::Array(_) => {
-                self.fields.insert(key, value);
-            }
-            single => {
-                self.drop_field(&key, "was no list and was taken as a list of one");
-                self.fields.insert(key, Value::Array(vec![single]));
-            }
+    /// A role's own field, brought into its form. One of which nothing is left is missing.
+    fn take_field(&mut self, field: &ReportField, value: Value) {
+        self.as_written.push(value.clone());
+        let Taken { items, remarks } = fields::take(field.form, value);
+        for remark in remarks {
+            self.drop_field(&field.name, &remark);
+        }
+        if let Some(items) = items {
+            self.fields.insert(field.name.clone(), Value::Array(items));
         }
     }
 
@@ -147,6 +150,17 @@ impl Claims {
         }
     }
 
+    /// Findings are cited places too.
+    pub fn findings<'a>(
+        &'a self,
+        asked: &'a [ReportField],
+    ) -> impl Iterator<Item = (&'a str, Vec<Cited>)> {
+        asked.iter().filter(|field| field.form == Form::Findings).filter_map(|field| {
+            let items = self.fields.get(&field.name)?.as_array()?;
+            Some((field.name.as_str(), items.iter().filter_map(cited).collect()))
+        })
+    }
+
     fn drop_field(&mut self, key: &str, why: &str) {
         let key: String = key.chars().take(40).collect();
         let text = format!("the field `{key}` {why}");
@@ -171,7 +185,7 @@ fn cited(item: &Value) -> Option<Cited> {
 }
 
 /// `src/a.rs:12` names a line too.
-fn split_line(path: &str) -> (String, Option<u64>) {
+pub(super) fn split_line(path: &str) -> (String, Option<u64>) {
     if let Some((file, line)) = path.rsplit_once(':')
         && let Ok(line) = line.parse()
     {
@@ -267,11 +281,18 @@ mod tests {
 
     #[test]
     fn a_required_field_is_missed_until_it_is_there() {
-        let field = ReportField { name: "steps".into(), holds: "the steps".into(), required: true };
+        let field = ReportField {
+            name: "steps".into(),
+            holds: "the steps".into(),
+            form: Form::Texts,
+            required: true,
+        };
         let fields = [field];
         assert_eq!(Claims::parse(r#"{"summary":"s"}"#, &fields).missing(&fields), ["steps"]);
         let text = r#"{"summary":"s","steps":["one"]}"#;
         assert!(Claims::parse(text, &fields).missing(&fields).is_empty());
+        let text = r#"{"summary":"s","steps":[null, ""]}"#;
+        assert_eq!(Claims::parse(text, &fields).missing(&fields), ["steps"], "nothing was left");
     }
 
     #[test]

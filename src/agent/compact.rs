@@ -15,7 +15,7 @@ const INSTRUCTION: &str = include_str!("../../assets/prompts/compact.md");
 
 /// Makes room before a turn if the prompt has come close to the model's window.
 pub async fn if_due(run: &mut Run) -> Result<(), Ending> {
-    let identity = run.shared.tree.provider.identity();
+    let identity = run.shared.provider.identity();
     let Some(window) = identity.context_window else { return Ok(()) };
     let limit = run.shared.host.compact_at.of(window);
     if run.prompt_tokens() <= limit {
@@ -74,6 +74,9 @@ async fn summarise(run: &mut Run, split: Split, by: By) -> Result<bool, Ending> 
     let shorter = compaction::with_summary(&split, summary.trim(), keep_first);
     let (before, after) = (run.history.estimated_tokens(), shorter.estimated_tokens());
     run.history = shorter;
+    if !keep_first {
+        run.shared.host.forget_listing();
+    }
     let text =
         format!("older messages were summarised: about {before} tokens became {after}\n{summary}");
     tell(run, by, text).await;

@@ -25,13 +25,14 @@ pub async fn report(run: &Run, ending: Ending) -> (Ending, Report) {
     let fields = report_fields(run);
     let said = final_text(run, ending);
     let too_large = said.len() > MAX_RAW_BYTES;
-    let claims = if too_large { Claims::default() } else { Claims::parse(said, fields) };
+    let mut claims = if too_large { Claims::default() } else { Claims::parse(said, fields) };
     let changed = shared.host.changes.of(shared.contract.run());
     let (ending, mut warnings) = judge(run, ending, said, &claims);
     let (ending, trespass) = deeds::judge(&shared.contract, ending, &changed);
     warnings.extend(trespass);
     let needs_review = deeds::need_review(ending, &changed);
-    let (evidence, doubts) = evidence::check(run, &claims.evidence).await;
+    let (evidence, mut doubts) = evidence::check(run, &claims.evidence).await;
+    doubts.extend(evidence::check_findings(run, &mut claims, fields).await);
     warnings.extend(claims.warnings.iter().cloned());
     warnings.extend(claims.doubts.iter().map(|text| Warning::new(WarningCode::Claimed, text)));
     warnings.extend(doubts);

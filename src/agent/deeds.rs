@@ -115,7 +115,7 @@ fn untested(claims: &Claims, passed: Option<bool>) -> Option<Warning> {
         Some(false) => "says that tests pass, but they did not when run_tests ran them last",
         None => "says that tests pass, but run_tests never ran",
     };
-    let says_so = says_tests_pass(&claims.summary) || claims.fields.values().any(field_says_so);
+    let says_so = says_tests_pass(&claims.summary) || claims.as_written.iter().any(field_says_so);
     says_so.then(|| Warning::new(WarningCode::TestsNotRun, text))
 }
 

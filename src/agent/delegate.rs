@@ -12,8 +12,11 @@ use tokio::time::Instant;
 use super::cancel::{CancelScope, LiveTask};
 use super::changes::MOST_PATHS;
 use super::dispatch::CallEnd;
+use super::places::{Place, Seat};
+use super::record::ChildEnd;
 use super::run::{Run, RunShared, run_agent, standing_tokens};
-use super::{briefing, conclude, guidance};
+use super::steering::Steering;
+use super::{briefing, conclude, guidance, keeping, lineage, models, queue};
 use crate::domain::context_store::{ContextStore, Sensitivity, SnippetKind};
 use crate::domain::contract::{Contract, Issue};
 use crate::domain::event::{Fact, Failure, MessageFact, Origin, RunFinished};
@@ -29,17 +32,21 @@ use crate::domain::request::TaskRequest;
 use crate::domain::role::{Permission, RoleTable};
 use crate::domain::usage::Usage;
 use crate::domain::violation::{Code, Refusal, Violation};
+use crate::provider::Provider;
 use crate::tool::{Effects, ToolOutput};
 
 /// A task that passed the first checks: it holds an id and a delegation, no budget yet.
 pub struct Ticket {
-    task: TaskId,
-    request: TaskRequest,
-    scope: CancelScope,
+    /// Its id.
+    pub task: TaskId,
+    /// What is asked for.
+    pub request: TaskRequest,
+    /// Its place in the cancel tree.
+    pub scope: CancelScope,
     /// True if the child may run beside others.
     pub reads_only: bool,
     /// Forgets the task when it ends.
-    _live: LiveTask,
+    live: LiveTask,
     sibling: Sibling,
 }
 
@@ -79,18 +86,10 @@ pub async fn admit(
         task,
         reads_only: reads_only(&request, &parent.tree.roles),
         request,
-        _live: parent.host.live.enter(task, scope.clone()),
+        live: parent.host.live.enter(task, scope.clone()),
         sibling: Sibling { parent: Arc::clone(parent), fingerprint },
         scope,
     })
-}
-
-/// The answer to a `task` call of a run that may not delegate.
-pub async fn too_deep(run: &Arc<RunShared>, call: &CallId, refused: &str) -> CallEnd {
-    let path = call_path(run);
-    let message = format!("delegation ends here ({path}): {refused}");
-    let violation = Violation::new(Code::DepthExceeded, "", message);
-    refuse(run, call, Refusal::because(violation)).await
 }
 
 /// The answer to a `task` call that does not have the right form.
@@ -102,12 +101,8 @@ pub async fn malformed(run: &Arc<RunShared>, call: &CallId, field: &str, words: 
 /// Waits for a place, makes the contract, runs the child to its end and reports.
 pub async fn run_child(parent: &Arc<RunShared>, call: &ToolCall, ticket: Ticket) -> CallEnd {
     let began = Instant::now();
-    let place = match (ticket.scope.ending(), parent.tree.places.try_acquire()) {
-        (Some(ending), _) => Err(ending),
-        (None, Ok(place)) => Ok(place),
-        (None, Err(_)) => wait_for_place(parent, call, &ticket).await,
-    };
-    let _place = match place {
+    let mut goes_on = parent.seat.child_goes_on();
+    let place = match queue::wait_for_place(parent, call, &ticket).await {
         Ok(place) => place,
         Err(ending) => return never_started(parent, &ticket, ending).await,
     };
@@ -116,42 +111,26 @@ pub async fn run_child(parent: &Arc<RunShared>, call: &ToolCall, ticket: Ticket)
     let narrowed = with_grant(parent, Some(&ticket), &rules, |grant| {
         Contract::narrow(grant, &ticket.request, issue)
     });
-    let opened = narrowed.and_then(|contract| open_account(parent, contract));
+    let opened = narrowed.and_then(|contract| {
+        let provider = models::for_child(parent, &contract)?;
+        open_account(parent, contract).map(|(contract, account)| (contract, account, provider))
+    });
     let queued_ms = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
     let mut end = match opened {
-        Ok((contract, account)) => start(parent, call, &ticket, contract, account).await,
-        Err(refusal) => refuse(parent, &call.call, refusal).await,
+        Ok((contract, account, provider)) => {
+            let seat = parent.seat.child(ticket.task, place);
+            let child = Child { ticket: &ticket, contract, account, provider, seat };
+            let (end, place) = start(parent, call, child).await;
+            goes_on.hand_on(place);
+            end
+        }
+        Err(refusal) => {
+            goes_on.hand_on(Some(place));
+            refuse(parent, &call.call, refusal).await
+        }
     };
     end.duration_ms = end.duration_ms.saturating_add(queued_ms);
     end
-}
-
-async fn wait_for_place<'a>(
-    parent: &'a RunShared,
-    call: &ToolCall,
-    ticket: &Ticket,
-) -> Result<tokio::sync::SemaphorePermit<'a>, Ending> {
-    let fact = Fact::TaskQueued {
-        call: call.call.clone(),
-        description: ticket.request.title(),
-        role: ticket.request.role_name().to_owned(),
-        position: parent.tree.queue_position(),
-    };
-    let origin = Origin { task: Some(ticket.task), ..parent.origin.clone() };
-    let waiting = parent.tree.wait_in_queue();
-    // The place in the queue is taken before anything is told, so that tasks start in call order.
-    let (place, ()) = tokio::join!(
-        biased;
-        ticket.scope.race(parent.tree.places.acquire()),
-        parent.host.emit(&origin, fact),
-    );
-    drop(waiting);
-    match place {
-        Ok(Ok(place)) => Ok(place),
-        // The places are never closed; a closed semaphore would mean the program is going down.
-        Ok(Err(_)) => Err(Ending::Cancelled(By::Shutdown)),
-        Err(ending) => Err(ending),
-    }
 }
 
 /// Reserves the child's share; what a sibling took since the contract was narrowed is a refusal.
@@ -163,14 +142,22 @@ fn open_account(parent: &RunShared, contract: Contract) -> Result<(Contract, Acc
     })
 }
 
+/// A child whose contract is made and paid for.
+struct Child<'a> {
+    ticket: &'a Ticket,
+    contract: Contract,
+    account: AccountId,
+    provider: Arc<dyn Provider>,
+    seat: Seat,
+}
+
+/// Runs the child. Returns how it ended, and its place.
 async fn start(
     parent: &Arc<RunShared>,
     call: &ToolCall,
-    ticket: &Ticket,
-    contract: Contract,
-    account: AccountId,
-) -> CallEnd {
-    let settlement = parent.tree.settle_later(account);
+    child: Child<'_>,
+) -> (CallEnd, Option<Place>) {
+    let settlement = parent.tree.settle_later(child.account);
     parent
         .emit(Fact::ToolStarted {
             call: call.call.clone(),
@@ -179,13 +166,15 @@ async fn start(
         })
         .await;
     // From here on the child knows its contract only in the serialised form.
-    let child = match Contract::from_json(&contract.to_json()) {
-        Ok(contract) => child_shared(parent, ticket, contract, account),
+    let ticket = child.ticket;
+    let child = match Contract::from_json(&child.contract.to_json()) {
+        Ok(contract) => child_shared(parent, Child { contract, ..child }),
         Err(error) => {
             let text = format!("internal error: the contract does not survive its file: {error}");
-            return CallEnd::unstarted(Failure::Error, text);
+            return (CallEnd::unstarted(Failure::Error, text), child.seat.leave());
         }
     };
+    ticket.live.begin(&child);
     child
         .emit(Fact::RunStarted {
             call: Some(call.call.clone()),
@@ -198,7 +187,8 @@ async fn start(
     let mut run = Run::new(Arc::clone(&child), History::new(), None);
     let ending = begin(&mut run).await;
     drop(settlement);
-    finish(parent, ticket, run, ending).await
+    let end = finish(parent, ticket, run, ending).await;
+    (end, child.seat.leave())
 }
 
 async fn begin(run: &mut Run) -> Ending {
@@ -217,7 +207,8 @@ async fn finish(parent: &RunShared, ticket: &Ticket, run: Run, ending: Ending) -
     let made = AssertUnwindSafe(conclude::report(&run, ending)).catch_unwind().await;
     let (ending, report) = made.unwrap_or_else(|_| bare_report(&run, ticket.task));
     let mut report = parent.host.redactor.report(report);
-    let json = keep_report(parent, ticket.task, &mut report).await;
+    let circle = keeping::circle_of(&child.contract);
+    let json = keep_report(parent, ticket.task, &mut report, circle).await;
     child
         .emit(Fact::RunFinished(Box::new(RunFinished {
             report: Some(report.clone()),
@@ -226,7 +217,7 @@ async fn finish(parent: &RunShared, ticket: &Ticket, run: Run, ending: Ending) -
         })))
         .await;
     child.host.run_ended(child.contract.run());
-    let end = task_end(report, run.record.usage_total, ending, json);
+    let end = task_end(ChildEnd::of(&run.record, report), ending, json);
     CallEnd { duration_ms: child.clock.elapsed_ms(), ..end }
 }
 
@@ -249,37 +240,32 @@ fn bare_report(run: &Run, task: TaskId) -> (Ending, Report) {
 
 /// The report becomes a snippet that a later task can be given, which the report says. Returns it
 /// as its parent reads it.
-async fn keep_report(parent: &RunShared, task: TaskId, report: &mut Report) -> String {
-    if parent.contract.depth() > 0 {
-        *report = report.clone().capped();
-        return report.to_json();
-    }
+async fn keep_report(
+    parent: &RunShared,
+    task: TaskId,
+    report: &mut Report,
+    sensitivity: Sensitivity,
+) -> String {
     let key = format!("report:{}", task.0);
     report.next = format!("{} It can be given to another task as `{key}`.", report.next);
     *report = report.clone().capped();
     let json = report.to_json();
-    let text = match report.status {
-        Status::Completed => json.clone(),
-        Status::BudgetExhausted
-        | Status::Cancelled
-        | Status::Blocked
-        | Status::Failed
-        | Status::InvalidResult => format!("(unconfirmed, {})\n{json}", report.status.as_str()),
+    let text = if report.status == Status::Completed {
+        json.clone()
+    } else {
+        format!("(unconfirmed, {})\n{json}", report.status.as_str())
     };
     let source = format!("the report of task {task}");
-    let card = parent.host.store().put(
-        key,
-        SnippetKind::Report,
-        source,
-        text.clone(),
-        Sensitivity::Normal,
-    );
-    let fact = Fact::ContextAdded { card, sensitivity: Sensitivity::Normal, text: Some(text) };
-    parent.host.emit(&Origin::session(), fact).await;
+    let card = parent.store().put(key, SnippetKind::Report, source, text.clone(), sensitivity);
+    let fact = Fact::ContextAdded { card, sensitivity, text: Some(text) };
+    // What a child may hand on is its own; what the user's run may, is the session's.
+    let deeper = parent.contract.depth() > 0;
+    let origin = if deeper { parent.origin.clone() } else { Origin::session() };
+    parent.host.emit(&origin, fact).await;
     json
 }
 
-fn task_end(report: Report, usage_total: Usage, ending: Ending, json: String) -> CallEnd {
+fn task_end(child: ChildEnd, ending: Ending, json: String) -> CallEnd {
     let failure = match ending.status() {
         Status::Completed => None,
         Status::Cancelled => Some(Failure::Cancelled),
@@ -295,13 +281,7 @@ fn task_end(report: Report, usage_total: Usage, ending: Ending, json: String) ->
         effects: Effects::default(),
         raw: None,
     };
-    CallEnd {
-        output,
-        failure,
-        duration_ms: 0,
-        child: Some((report, usage_total)),
-        left_behind: false,
-    }
+    CallEnd { output, failure, duration_ms: 0, child: Some(child), left_behind: false }
 }
 
 /// A task that was cancelled in the queue: a report, and no run.
@@ -309,11 +289,11 @@ async fn never_started(parent: &RunShared, ticket: &Ticket, ending: Ending) -> C
     let mut report = empty_report(ending, "Cancelled while it waited for a place; it never ran.");
     report.task_id = Some(ticket.task);
     report.attempt = Some(1);
-    let json = keep_report(parent, ticket.task, &mut report).await;
-    task_end(report, Usage::none(), ending, json)
+    let json = keep_report(parent, ticket.task, &mut report, Sensitivity::Normal).await;
+    task_end(ChildEnd::never_ran(report), ending, json)
 }
 
-async fn refuse(parent: &RunShared, call: &CallId, refusal: Refusal) -> CallEnd {
+pub(super) async fn refuse(parent: &RunShared, call: &CallId, refusal: Refusal) -> CallEnd {
     let first = refusal.first().clone();
     let violations: Vec<Violation> = refusal.violations().cloned().collect();
     parent
@@ -361,14 +341,10 @@ fn empty_report(ending: Ending, summary: &str) -> Report {
     }
 }
 
-fn child_shared(
-    parent: &Arc<RunShared>,
-    ticket: &Ticket,
-    contract: Contract,
-    account: AccountId,
-) -> Arc<RunShared> {
+fn child_shared(parent: &Arc<RunShared>, child: Child<'_>) -> Arc<RunShared> {
+    let Child { ticket, contract, account, provider, seat } = child;
     let host = Arc::clone(&parent.host);
-    let system = briefing::child_prompt(parent.tree.roles.get(contract.role()), &contract);
+    let system = briefing::child_prompt(&parent.tree.roles, &contract);
     let schemas = host.toolbox.schemas(contract.tools());
     let run = RunId::child(ticket.task, 1);
     Arc::new(RunShared {
@@ -377,12 +353,16 @@ fn child_shared(
         schemas: schemas.into(),
         origin: Origin::child(run, parent.contract.run().clone(), ticket.task, 1),
         tree: Arc::clone(&parent.tree),
+        provider,
         account,
         scope: ticket.scope.clone(),
         above: Some(Arc::clone(parent)),
         children: Mutex::default(),
+        seat,
+        own_store: Mutex::new(ContextStore::of(contract.context())),
         seen: Arc::default(),
         clock: parent.clock.child(),
+        steering: Arc::<Steering>::default(),
         host,
         contract,
     })
@@ -396,7 +376,7 @@ fn with_grant<T>(
     look: impl FnOnce(&Grant<'_>) -> T,
 ) -> T {
     let host = &parent.host;
-    let ancestors = ancestors(parent);
+    let ancestors = lineage::fingerprints(parent);
     let mut siblings = parent.children().clone();
     if let Some(ticket) = own {
         // The task itself is among the live ones; it is no duplicate of itself.
@@ -411,15 +391,7 @@ fn with_grant<T>(
         let others = ledger.delegations().saturating_sub(counted);
         (left, ledger.totals(), others, ledger.descendant_turns())
     };
-    let inherited;
-    let session_store;
-    let store: &ContextStore = if parent.contract.depth() == 0 {
-        session_store = host.store();
-        &session_store
-    } else {
-        inherited = ContextStore::of(parent.contract.context());
-        &inherited
-    };
+    let store = parent.store();
     look(&Grant {
         run: parent.contract.run().clone(),
         depth: parent.contract.depth(),
@@ -433,36 +405,19 @@ fn with_grant<T>(
         totals,
         delegations,
         descendant_turns,
-        store,
+        store: &store,
         guidance,
         secrets: &host.secrets,
         roles: &parent.tree.roles,
-        endpoint: &parent.tree.endpoint(),
+        endpoint: &models::endpoint(parent),
         ancestors: &ancestors,
         siblings: &siblings,
-        child_overhead_tokens: briefing::child_overhead_tokens(&host.toolbox),
+        child_overhead_tokens: briefing::child_overhead_tokens(
+            &host.toolbox,
+            &parent.tree.roles,
+            parent.contract.depth() + 1 < host.max_depth,
+        ),
     })
-}
-
-fn ancestors(run: &RunShared) -> Vec<Sha> {
-    let mut found = vec![run.contract.fingerprint().clone()];
-    let mut above = run.above.as_ref();
-    while let Some(ancestor) = above {
-        found.push(ancestor.contract.fingerprint().clone());
-        above = ancestor.above.as_ref();
-    }
-    found
-}
-
-fn call_path(run: &RunShared) -> String {
-    let mut path = vec![run.contract.run().to_string()];
-    let mut above = run.above.as_ref();
-    while let Some(ancestor) = above {
-        path.push(ancestor.contract.run().to_string());
-        above = ancestor.above.as_ref();
-    }
-    path.reverse();
-    path.join(" > ")
 }
 
 /// Whether the child of this request could only read: its role at most, or what was asked for.

@@ -9,16 +9,17 @@ use futures_util::{FutureExt, StreamExt};
 use serde_json::Value;
 
 use super::delegate::{self, Ticket};
+use super::record::ChildEnd;
 use super::run::{Run, RunShared};
 use super::runaway::{Observed, Verdict};
-use super::use_tool;
+use super::{lineage, use_tool};
 use crate::domain::approval::Deed;
 use crate::domain::budget::Dimension;
 use crate::domain::event::{Fact, Failure};
 use crate::domain::ledger::Left;
 use crate::domain::message::{ToolCall, ToolResult};
-use crate::domain::report::{Ending, Exhausted, Report};
-use crate::domain::usage::{Usage, estimate_tokens};
+use crate::domain::report::{Ending, Exhausted};
+use crate::domain::usage::estimate_tokens;
 use crate::tool::guard::{self, Admitted, RefusalKind, Refused};
 use crate::tool::{Shown, Tool, ToolOutput, excerpt};
 
@@ -36,8 +37,8 @@ pub struct CallEnd {
     pub failure: Option<Failure>,
     /// How long it took, in ms.
     pub duration_ms: u64,
-    /// For a `task` call that started: the report, and the usage of the child's whole tree.
-    pub child: Option<(Report, Usage)>,
+    /// For a `task` call that started: how the child and all below it ended.
+    pub child: Option<ChildEnd>,
     /// True if it did not end in time after a cancel and was left behind.
     pub left_behind: bool,
 }
@@ -63,6 +64,13 @@ enum Planned {
 }
 
 impl Planned {
+    fn is_task(&self) -> bool {
+        match self {
+            Self::Task(_) => true,
+            Self::Decided(_) | Self::Tool { .. } => false,
+        }
+    }
+
     fn reads_only(&self) -> bool {
         match self {
             Self::Decided(_) => true,
@@ -78,6 +86,8 @@ pub async fn dispatch(run: &mut Run, calls: Vec<ToolCall>) -> Result<(), Ending>
     let planned = admit_all(run, &calls, room).await;
     let mut batch = Batch { outputs: vec![None; calls.len()], open: calls.len(), room, calls };
     for segment in segments(planned) {
+        let tasks = segment.iter().filter(|(_, planned)| planned.is_task()).count();
+        run.shared.seat.begin(segment.len() - tasks, tasks);
         let mut waiting = segment.into_iter();
         let mut running = FuturesUnordered::new();
         loop {
@@ -89,6 +99,7 @@ pub async fn dispatch(run: &mut Run, calls: Vec<ToolCall>) -> Result<(), Ending>
             let Some((index, end)) = running.next().await else { break };
             batch.finish(run, index, end).await;
         }
+        run.shared.seat.come_back(&run.shared.scope).await;
     }
     match run.shared.scope.ending() {
         Some(ending) => Err(ending),
@@ -181,7 +192,7 @@ async fn answer_refused(run: &mut Run, call: &ToolCall, refused: Refused) -> Cal
         RefusalKind::UnknownTool | RefusalKind::NotHeld => {
             run.record.refused.push(call.name.clone());
             if is_task {
-                return delegate::too_deep(&run.shared, &call.call, &refused.text).await;
+                return lineage::may_not_delegate(&run.shared, &call.call, &refused.text).await;
             }
         }
     }
@@ -189,12 +200,22 @@ async fn answer_refused(run: &mut Run, call: &ToolCall, refused: Refused) -> Cal
 }
 
 async fn perform(shared: Arc<RunShared>, call: ToolCall, planned: Planned) -> CallEnd {
+    let is_task = planned.is_task();
+    let end = guarded(&shared, call, planned).await;
+    if !is_task {
+        shared.seat.call_ended();
+    }
+    end
+}
+
+/// A tool that panics takes its own result with it and nothing else.
+async fn guarded(shared: &Arc<RunShared>, call: ToolCall, planned: Planned) -> CallEnd {
     let guarded = AssertUnwindSafe(async {
         match planned {
             Planned::Decided(end) => *end,
-            Planned::Task(ticket) => delegate::run_child(&shared, &call, *ticket).await,
+            Planned::Task(ticket) => delegate::run_child(shared, &call, *ticket).await,
             Planned::Tool { tool, arguments } => {
-                use_tool::use_tool(&shared, &call, &tool, arguments).await
+                use_tool::use_tool(shared, &call, &tool, arguments).await
             }
         }
     });
@@ -316,8 +337,8 @@ fn note(run: &mut Run, call: &ToolCall, end: &mut CallEnd) {
         let outcome = if end.output.ok { "ok" } else { "failed" };
         run.record.done.push(format!("{}: {outcome}", call_line(call)));
     }
-    if let Some((report, usage_total)) = end.child.take() {
-        run.record.add_child(report, usage_total);
+    if let Some(child) = end.child.take() {
+        run.record.add_child(child);
     }
 }
 

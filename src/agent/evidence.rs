@@ -3,9 +3,12 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::claims::Cited;
+use serde_json::Value;
+
+use super::claims::{Cited, Claims};
 use super::run::Run;
 use crate::domain::report::{Evidence, Warning, WarningCode};
+use crate::domain::role::ReportField;
 use crate::domain::scope::PathScope;
 use crate::tool::Shown;
 use crate::workspace::Workspace;
@@ -47,6 +50,30 @@ pub(super) async fn check(run: &Run, cited: &[Cited]) -> (Vec<Evidence>, Vec<War
         warnings.push(Warning::new(WarningCode::Cut, text));
     }
     (evidence, warnings)
+}
+
+/// Checks the places of findings, and marks in each whether it was really shown.
+pub(super) async fn check_findings(
+    run: &Run,
+    claims: &mut Claims,
+    fields: &[ReportField],
+) -> Vec<Warning> {
+    let found: Vec<(String, Vec<Cited>)> =
+        claims.findings(fields).map(|(name, cited)| (name.to_owned(), cited)).collect();
+    let mut warnings = Vec::new();
+    for (name, cited) in found {
+        let (checked, doubts) = check(run, &cited).await;
+        warnings.extend(doubts);
+        let Some(Value::Array(items)) = claims.fields.get_mut(&name) else { continue };
+        for (index, item) in items.iter_mut().enumerate() {
+            let checked = checked.get(index);
+            item["verified"] = checked.is_some_and(|place| place.verified).into();
+            if let Some(place) = checked {
+                item["path"] = place.path.as_str().into();
+            }
+        }
+    }
+    warnings
 }
 
 fn unverified(cited: Cited) -> (Evidence, Option<Warning>) {

@@ -4,16 +4,14 @@ use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use tokio::sync::Semaphore;
-
 use super::approvals::Approvals;
 use super::cancel::LiveTasks;
 use super::changes::Changes;
+use super::places::Places;
 use crate::domain::approval::{Asker, Mode};
 use crate::domain::context_store::ContextStore;
 use crate::domain::event::{Fact, Origin, Timestamp};
 use crate::domain::fence::Fence;
-use crate::domain::grant::Endpoint;
 use crate::domain::ids::{RunId, TaskId};
 use crate::domain::ledger::{AccountId, Ledger};
 use crate::domain::role::RoleTable;
@@ -28,6 +26,9 @@ use crate::workspace::Workspace;
 
 /// Tells the time of day, so that tests can fix it.
 pub type Clock = Arc<dyn Fn() -> Timestamp + Send + Sync>;
+
+/// Makes the provider that answers with the named model, or says why it cannot.
+pub type Switch = Arc<dyn Fn(&str) -> Result<Arc<dyn Provider>, String> + Send + Sync>;
 
 /// What all runs of a session share.
 pub struct Host {
@@ -53,6 +54,8 @@ pub struct Host {
     pub test_command: Option<String>,
     /// What a task can choose as context.
     pub store: Mutex<ContextStore>,
+    /// The keys that the parent's model was told last; empty where its history has no list.
+    pub listed: Mutex<String>,
     /// Texts that may never leave, such as API keys.
     pub secrets: Vec<String>,
     /// Blots them, and whatever looks like a key, out of what a child reports.
@@ -114,6 +117,23 @@ impl Host {
         self.hub.emit(origin, fact).await;
     }
 
+    /// The keys that a task can choose, in words for the model, if it does not know them yet.
+    pub fn new_listing(&self) -> Option<String> {
+        let store = self.store();
+        let keys = store.key_list();
+        let mut listed = self.listed.lock().unwrap_or_else(PoisonError::into_inner);
+        if *listed == keys {
+            return None;
+        }
+        *listed = keys;
+        Some(store.listing())
+    }
+
+    /// The history that had the newest list is gone, so that it is told again.
+    pub fn forget_listing(&self) {
+        self.listed.lock().unwrap_or_else(PoisonError::into_inner).clear();
+    }
+
     /// The context store, for a short look.
     pub fn store(&self) -> MutexGuard<'_, ContextStore> {
         self.store.lock().unwrap_or_else(PoisonError::into_inner)
@@ -145,37 +165,20 @@ impl Default for Share {
 /// What a parent run shares with all its descendants.
 pub struct RunTree {
     ledger: Mutex<Ledger>,
-    /// Who answers.
-    pub provider: Arc<dyn Provider>,
+    /// Makes the provider of another model, for the roles that have one; `None` where there is only
+    /// one.
+    pub switch: Option<Switch>,
     /// The roles with the limits of this run's preset.
     pub roles: RoleTable,
-    /// Places for children that run at the same time.
-    pub places: Semaphore,
-    waiting: Arc<AtomicU32>,
+    /// Places for descendants that work at the same time.
+    pub places: Arc<Places>,
 }
 
 impl RunTree {
     /// A tree whose root account is already open.
-    pub fn new(provider: Arc<dyn Provider>, ledger: Ledger, roles: RoleTable) -> Self {
-        let active = ledger.totals().active as usize;
-        Self {
-            provider,
-            ledger: Mutex::new(ledger),
-            roles,
-            places: Semaphore::new(active.max(1)),
-            waiting: Arc::default(),
-        }
-    }
-
-    /// Who would answer a child.
-    pub fn endpoint(&self) -> Endpoint {
-        let identity = self.provider.identity();
-        Endpoint {
-            provider: identity.provider.clone(),
-            model: identity.model.clone(),
-            local: identity.local,
-            priced: identity.prices.is_some(),
-        }
+    pub fn new(switch: Option<Switch>, ledger: Ledger, roles: RoleTable) -> Self {
+        let places = Places::new(ledger.totals().active);
+        Self { switch, ledger: Mutex::new(ledger), roles, places }
     }
 
     /// The ledger, for one step of arithmetic. Never held over an await.
@@ -183,30 +186,10 @@ impl RunTree {
         self.ledger.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// How many tasks wait for a place.
-    pub fn queue_position(&self) -> u32 {
-        self.waiting.load(Ordering::Relaxed)
-    }
-
-    /// Counts as waiting until the returned guard is dropped.
-    pub fn wait_in_queue(&self) -> Waiting {
-        self.waiting.fetch_add(1, Ordering::Relaxed);
-        Waiting(Arc::clone(&self.waiting))
-    }
-
     /// Returns the unused reservation of an account when the returned guard is dropped, whatever
     /// happens in between.
     pub fn settle_later(self: &Arc<Self>, account: AccountId) -> Settlement {
         Settlement { tree: Arc::clone(self), account }
-    }
-}
-
-/// A task in the queue.
-pub struct Waiting(Arc<AtomicU32>);
-
-impl Drop for Waiting {
-    fn drop(&mut self) {
-        self.0.fetch_sub(1, Ordering::Relaxed);
     }
 }
 

@@ -6,7 +6,8 @@
 //!
 //! Reading order: [`run`] (the loop), [`turn`] (one request), [`dispatch`] (a batch of calls),
 //! [`approvals`] (calls that wait for a person, and [`clock`], which stands meanwhile), [`delegate`]
-//! (a `task` call), [`conclude`] (the report).
+//! (a `task` call), [`places`] (how many work at once), [`steering`] (what a person asks of a live
+//! run), [`conclude`] (the report).
 
 pub mod approvals;
 mod approve;
@@ -21,14 +22,21 @@ mod deeds;
 pub mod delegate;
 pub mod dispatch;
 mod evidence;
+mod fields;
 pub mod follow;
 pub mod guidance;
 pub mod host;
+pub mod keeping;
+mod lineage;
 mod may;
+mod models;
 mod passing;
+pub mod places;
+mod queue;
 pub mod record;
 pub mod run;
 pub mod runaway;
+pub mod steering;
 mod subject;
 pub mod turn;
 mod use_tool;

@@ -17,7 +17,7 @@ pub struct Record {
     pub usage: Usage,
     /// With all descendants.
     pub usage_total: Usage,
-    /// Calls the model asked for and that were not left unrun.
+    /// Calls the model asked for and that were not left unrun, with those of all descendants.
     pub tool_calls: u64,
     /// Its newest text.
     pub last_text: String,
@@ -33,16 +33,51 @@ pub struct Record {
     pub children: Vec<Report>,
     /// Commands it ran and what they showed, as far as it is kept for checking what it cites.
     pub heard: Vec<String>,
-    /// Processes of its calls that had to be ended.
+    /// Processes of its calls, and of those below it, that had to be ended.
     pub processes_ended: u32,
-    /// Requests that were open when it was cancelled.
+    /// Requests, its own and of those below it, that were open when they were cancelled.
     pub connections_closed: u32,
-    /// Calls that did not end in time after a cancel, and processes that could not be ended.
+    /// Calls that did not end in time after a cancel, and processes that could not be ended, with
+    /// those of its descendants.
     pub not_ended: Vec<String>,
     /// Why a provider or this program failed, in words.
     pub failure: Option<String>,
     /// How long it ran, in ms.
     pub duration_ms: u64,
+}
+
+/// How a child ended, with all that was below it, for its parent's record.
+#[derive(Debug, Clone)]
+pub struct ChildEnd {
+    /// What its parent reads.
+    pub report: Report,
+    /// Its requests and those of its descendants.
+    pub usage_total: Usage,
+    /// Processes that had to be ended.
+    pub processes_ended: u32,
+    /// Requests that were open.
+    pub connections_closed: u32,
+    /// What could not be ended.
+    pub not_ended: Vec<String>,
+}
+
+impl ChildEnd {
+    /// A task that never ran.
+    pub fn never_ran(report: Report) -> Self {
+        let (usage_total, not_ended) = (Usage::none(), Vec::new());
+        Self { report, usage_total, processes_ended: 0, connections_closed: 0, not_ended }
+    }
+
+    /// A child that was recorded.
+    pub fn of(record: &Record, report: Report) -> Self {
+        Self {
+            report,
+            usage_total: record.usage_total,
+            processes_ended: record.processes_ended,
+            connections_closed: record.connections_closed,
+            not_ended: record.not_ended.clone(),
+        }
+    }
 }
 
 impl Default for Record {
@@ -84,9 +119,13 @@ impl Record {
     }
 
     /// Adds a child that ended, with all that is below it.
-    pub fn add_child(&mut self, report: Report, usage_total: Usage) {
-        self.usage_total += usage_total;
-        self.children.push(report);
+    pub fn add_child(&mut self, child: ChildEnd) {
+        self.usage_total += child.usage_total;
+        self.tool_calls += child.report.usage.tool_calls;
+        self.processes_ended += child.processes_ended;
+        self.connections_closed += child.connections_closed;
+        self.not_ended.extend(child.not_ended);
+        self.children.push(child.report);
     }
 
     /// Children that did not complete.

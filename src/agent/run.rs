@@ -5,20 +5,21 @@
 use std::ops::ControlFlow;
 use std::panic::AssertUnwindSafe;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
 
 use futures_util::FutureExt;
 
 use super::cancel::CancelScope;
 use super::clock::RunClock;
 use super::host::{Host, Inbox, RunTree};
+use super::places::Seat;
 use super::record::Record;
 use super::runaway::LoopGuard;
+use super::steering::{self, LastTurn, Steering};
 use super::turn::TurnPlan;
 use super::{compact, conclude, dispatch, turn};
 use crate::domain::approval::Asker;
-use crate::domain::budget::{Dimension, Limit};
-use crate::domain::context_store::Sensitivity;
+use crate::domain::budget::Dimension;
+use crate::domain::context_store::{ContextStore, Sensitivity};
 use crate::domain::contract::Contract;
 use crate::domain::event::{Fact, Failure, Level, MessageFact, Origin};
 use crate::domain::hash::Sha;
@@ -30,7 +31,7 @@ use crate::domain::report::{By, Ending, Exhausted};
 use crate::domain::spending::{self, Ask, Plan};
 use crate::domain::usage::estimate_tokens;
 use crate::domain::violation::Code;
-use crate::provider::ToolChoice;
+use crate::provider::{Provider, ToolChoice};
 use crate::tool::task;
 use crate::workspace::seen::Seen;
 
@@ -45,6 +46,8 @@ pub struct RunShared {
     pub host: Arc<Host>,
     /// What the parent run and its descendants share.
     pub tree: Arc<RunTree>,
+    /// Who answers it.
+    pub provider: Arc<dyn Provider>,
     /// What the run may do.
     pub contract: Contract,
     /// Its account in the ledger.
@@ -63,16 +66,32 @@ pub struct RunShared {
     pub above: Option<Arc<RunShared>>,
     /// The fingerprints of its children that are queued or running.
     pub children: Mutex<Vec<Sha>>,
+    /// Its place among those that work, and its children's.
+    pub seat: Seat,
+    /// What a child of it can be given as context, unless it is the run that answers the user,
+    /// for which the session's own store holds that.
+    pub own_store: Mutex<ContextStore>,
     /// What its model knows of files.
     pub seen: Arc<Seen>,
     /// Its running time.
     pub clock: Arc<RunClock>,
+    /// What a person asks of it.
+    pub steering: Arc<Steering>,
 }
 
 impl RunShared {
     /// The fingerprints of its live children, for a short look.
     pub fn children(&self) -> MutexGuard<'_, Vec<Sha>> {
         self.children.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What its children can be given as context, for a short look.
+    pub fn store(&self) -> MutexGuard<'_, ContextStore> {
+        if self.contract.depth() == 0 {
+            self.host.store()
+        } else {
+            self.own_store.lock().unwrap_or_else(PoisonError::into_inner)
+        }
     }
 
     /// Cancels the run and everything under it, and tells so first.
@@ -145,15 +164,12 @@ impl Run {
     /// A person's words enter the history, with what came in beside them and the context keys that
     /// can be chosen now.
     pub async fn hear(&mut self, words: &str) -> Result<(), HistoryError> {
-        let (card, listing) = {
-            let mut store = self.shared.host.store();
-            (store.put_request(words), store.listing())
-        };
-        let beside = self.take_beside();
-        let pieces: Vec<&str> = std::iter::once(words)
-            .chain(beside.iter().map(String::as_str))
-            .chain([listing.as_str()])
-            .collect();
+        let card = self.shared.host.store().put_request(words);
+        let mut beside = self.take_beside();
+        // A key that came up within a run was told by the result that it came with.
+        beside.extend(self.shared.host.new_listing());
+        let pieces: Vec<&str> =
+            std::iter::once(words).chain(beside.iter().map(String::as_str)).collect();
         self.history.ask(pieces.join("\n\n"))?;
         let fact = Fact::ContextAdded {
             card,
@@ -162,7 +178,7 @@ impl Run {
         };
         self.shared.host.emit(&Origin::session(), fact).await;
         let mut message = MessageFact::user(words);
-        let more = beside.into_iter().chain([listing]).map(|text| Block::Text { text });
+        let more = beside.into_iter().map(|text| Block::Text { text });
         message.blocks.extend(more);
         self.shared.emit(Fact::Message(message)).await;
         Ok(())
@@ -182,6 +198,7 @@ impl Run {
         Ok(())
     }
 
+    /// What came in beside words.
     fn take_beside(&self) -> Vec<String> {
         self.inbox.as_ref().map(|inbox| inbox.take_beside()).unwrap_or_default()
     }
@@ -221,7 +238,7 @@ impl Run {
     }
 
     fn ask(&self) -> Ask {
-        let identity = self.shared.tree.provider.identity();
+        let identity = self.shared.provider.identity();
         Ask {
             prompt_tokens: self.prompt_tokens(),
             output_per_request: self.shared.contract.output_per_request(),
@@ -252,14 +269,15 @@ impl Run {
         };
         let worst_case = spending::worst_case(&ask, max_tokens);
         let of = ledger.limits(account)[Dimension::Turns].finite();
+        let last = self.shared.steering.last_turn(because);
         drop(ledger);
-        let tool_choice = match because {
+        let tool_choice = match last {
             Some(_) => ToolChoice::None,
             None => self.next_choice.clone(),
         };
         Ok(TurnPlan {
             max_tokens,
-            wrap_up: because,
+            wrap_up: last,
             of,
             tool_choice,
             prompt_tokens: ask.prompt_tokens,
@@ -291,7 +309,7 @@ pub async fn run_agent(run: &mut Run) -> Ending {
         let in_time = tokio::select! {
             biased;
             ending = &mut looped => Some(ending),
-            () = time_is_up(&shared) => None,
+            () = steering::time_is_up(&shared) => None,
         };
         if let Some(ending) = in_time {
             ending
@@ -305,6 +323,7 @@ pub async fn run_agent(run: &mut Run) -> Ending {
     };
     let ending = ending.unwrap_or_else(|_| run.internal(&"a part of the run panicked"));
     close_open_calls(run, ending).await;
+    steering::close(&shared).await;
     run.record.duration_ms = shared.elapsed_ms();
     shared.tree.ledger().set_elapsed_ms(shared.account, run.record.duration_ms);
     match (ending, shared.tree.ledger().overrun(shared.account)) {
@@ -322,15 +341,6 @@ fn was_blocked(run: &Run) -> bool {
     unseen && run.shared.contract.depth() == 0 && !run.record.denied.is_empty()
 }
 
-/// Waits until the run has used its duration; the time that it waits for a person is not counted.
-async fn time_is_up(shared: &RunShared) {
-    let limit = shared.tree.ledger().limits(shared.account)[Dimension::Duration];
-    match limit {
-        Limit::Of(ms) => shared.clock.reaches(Duration::from_millis(ms)).await,
-        Limit::Unlimited | Limit::Off => std::future::pending().await,
-    }
-}
-
 async fn turn_after_turn(run: &mut Run) -> Ending {
     loop {
         match step(run).await {
@@ -345,6 +355,7 @@ async fn step(run: &mut Run) -> Result<ControlFlow<Ending>, Ending> {
     if let Some(ending) = run.shared.scope.ending() {
         return Err(ending);
     }
+    steering::boundary(run).await?;
     compact::if_due(run).await?;
     let plan = run.plan()?;
     run.begin_turn(&plan);
@@ -359,11 +370,11 @@ async fn step(run: &mut Run) -> Result<ControlFlow<Ending>, Ending> {
     if let Some(dimension) = run.shared.tree.ledger().overrun(run.shared.account) {
         return Err(Ending::Overrun(dimension));
     }
-    if let Some(because) = plan.wrap_up {
-        return Ok(ControlFlow::Break(wrapped_up(&plan, because, calls.is_empty(), stop.as_ref())));
+    if let Some(last) = plan.wrap_up {
+        return Ok(ControlFlow::Break(wrapped_up(&plan, last, calls.is_empty(), stop.as_ref())));
     }
     if calls.is_empty() {
-        return Ok(final_text(run, stop).await);
+        return final_text(run, stop).await;
     }
     if stop == Some(StopReason::MaxTokens) {
         let reason = "the output limit cut this message; ask again in smaller pieces";
@@ -381,29 +392,36 @@ async fn step(run: &mut Run) -> Result<ControlFlow<Ending>, Ending> {
 /// not pass as a finished one. A run of a single turn may simply answer in it.
 fn wrapped_up(
     plan: &TurnPlan,
-    because: Exhausted,
+    last: LastTurn,
     no_calls: bool,
     stop: Option<&StopReason>,
 ) -> Ending {
-    match stop {
-        Some(StopReason::Refusal) => Ending::Failed(Code::Refused),
-        Some(StopReason::MaxTokens) => Ending::Exhausted(Exhausted::OutputTokens),
-        _ if plan.of == Some(1) && because == Exhausted::Turns && no_calls => Ending::Completed,
-        _ => Ending::Exhausted(because),
+    match (stop, last) {
+        (Some(StopReason::Refusal), _) => Ending::Failed(Code::Refused),
+        (_, LastTurn::Asked) => Ending::Cancelled(By::User),
+        (Some(StopReason::MaxTokens), _) => Ending::Exhausted(Exhausted::OutputTokens),
+        (_, LastTurn::Exhausted(Exhausted::Turns)) if plan.of == Some(1) && no_calls => {
+            Ending::Completed
+        }
+        (_, LastTurn::Exhausted(because)) => Ending::Exhausted(because),
     }
 }
 
-async fn final_text(run: &mut Run, stop: Option<StopReason>) -> ControlFlow<Ending> {
-    match stop {
+async fn final_text(
+    run: &mut Run,
+    stop: Option<StopReason>,
+) -> Result<ControlFlow<Ending>, Ending> {
+    Ok(match stop {
         Some(StopReason::Refusal) => ControlFlow::Break(Ending::Failed(Code::Refused)),
         Some(StopReason::MaxTokens) => {
             ControlFlow::Break(Ending::Exhausted(Exhausted::OutputTokens))
         }
         _ => match conclude::question_about_report(run) {
             Some(question) => ask_again(run, question).await,
+            None if steering::hears_before_it_ends(run).await? => ControlFlow::Continue(()),
             None => ControlFlow::Break(Ending::Completed),
         },
-    }
+    })
 }
 
 async fn ask_again(run: &mut Run, question: String) -> ControlFlow<Ending> {
@@ -417,7 +435,8 @@ async fn ask_again(run: &mut Run, question: String) -> ControlFlow<Ending> {
     }
 }
 
-async fn hear_inbox(run: &mut Run) -> Result<(), Ending> {
+/// What a person typed meanwhile enters the history.
+pub(super) async fn hear_inbox(run: &mut Run) -> Result<(), Ending> {
     let typed = run.inbox.as_ref().map(|inbox| inbox.drain()).unwrap_or_default();
     for typed in typed {
         run.hear(&typed.words).await.map_err(|error| run.internal(&error))?;
@@ -431,7 +450,11 @@ async fn hear_inbox(run: &mut Run) -> Result<(), Ending> {
 /// Gives every call that is still open a result that says why it did not run, so that the history
 /// stays valid for any provider.
 async fn close_open_calls(run: &mut Run, ending: Ending) {
+    let wrapped_up = run.shared.scope.ending().is_none();
     let (reason, failure) = match ending {
+        Ending::Cancelled(By::User) if wrapped_up => {
+            ("the user asked it to wrap up", Failure::NotRun)
+        }
         Ending::Cancelled(By::User) => ("cancelled by the user", Failure::Cancelled),
         Ending::Cancelled(By::Parent | By::Shutdown) | Ending::TimedOut => {
             ("cancelled", Failure::Cancelled)

@@ -8,11 +8,12 @@ use futures_util::StreamExt;
 use tokio::time::timeout;
 
 use super::run::{Run, RunShared};
+use super::steering::{self, LastTurn, Waiter};
 use crate::domain::budget::Dimension;
 use crate::domain::event::Fact;
 use crate::domain::ledger::Charge;
 use crate::domain::message::{AssistantMessage, Block, Message, StopReason};
-use crate::domain::report::{By, Ending, Exhausted};
+use crate::domain::report::{By, Ending};
 use crate::domain::usage::Usage;
 use crate::domain::violation::Code;
 use crate::provider::retry::{self, Decision};
@@ -27,7 +28,7 @@ pub struct TurnPlan {
     /// Output tokens at most.
     pub max_tokens: u64,
     /// Why this is the wrap-up turn, if it is.
-    pub wrap_up: Option<Exhausted>,
+    pub wrap_up: Option<LastTurn>,
     /// How many turns the run has in all.
     pub of: Option<u64>,
     /// Whether the model may call tools.
@@ -106,6 +107,7 @@ async fn wait_to_retry(
     let delay_ms = u64::try_from(wait.as_millis()).unwrap_or(u64::MAX);
     shared.emit(Fact::RetryScheduled { delay_ms, http_status, attempt: next_try, reason }).await;
     shared.scope.race(tokio::time::sleep(wait)).await?;
+    steering::gate(&shared.steering, &shared.scope, Waiter::Run(&shared.clock)).await?;
     reserve_again(shared, plan)
 }
 
@@ -138,7 +140,7 @@ async fn follow(
     answer: &mut Assembly,
     shown: bool,
 ) -> Result<(), Broken> {
-    let mut stream = shared.tree.provider.stream(request);
+    let mut stream = shared.provider.stream(request);
     loop {
         let limit = shared.host.patience.limit(answer.began);
         let next = shared.scope.race(timeout(limit, stream.next()));
@@ -162,7 +164,7 @@ async fn follow(
             None if answer.stop.is_some() => return Ok(()),
             None => {
                 return Err(Broken::Failed(ProviderError::Broken {
-                    host: shared.tree.provider.identity().provider.clone(),
+                    host: shared.provider.identity().provider.clone(),
                     detail: "the stream ended before the answer did".to_owned(),
                 }));
             }
@@ -171,7 +173,7 @@ async fn follow(
 }
 
 fn stalled(shared: &RunShared, limit: Duration, began: bool) -> ProviderError {
-    let identity = shared.tree.provider.identity();
+    let identity = shared.provider.identity();
     ProviderError::Stalled {
         host: identity.host.clone().unwrap_or_else(|| identity.provider.clone()),
         seconds: limit.as_secs(),
@@ -238,7 +240,7 @@ async fn charge(run: &mut Run, plan: &TurnPlan, answer: &Assembly, followed: &Re
         None if refused => Usage::none(),
         None => answer.estimate(plan.prompt_tokens),
     };
-    let prices = shared.tree.provider.identity().prices;
+    let prices = shared.provider.identity().prices;
     usage.cost_usd = usage.cost_usd.or_else(|| prices.map(|prices| prices.cost_of(&usage)));
     let remaining = {
         let mut ledger = shared.tree.ledger();
@@ -273,8 +275,10 @@ fn request(run: &Run, plan: &TurnPlan) -> Request {
         Some(messages) => messages.clone(),
         None => run.history.messages().to_vec(),
     };
-    if plan.wrap_up.is_some() && plan.of != Some(1) {
-        let text = wrap_up_words(shared.contract.depth()).to_owned();
+    if let Some(last) = plan.wrap_up
+        && (plan.of != Some(1) || last == LastTurn::Asked)
+    {
+        let text = wrap_up_words(last, shared.contract.depth());
         messages.push(Arc::new(Message::User { text }));
     }
     Request {
@@ -292,14 +296,19 @@ fn request(run: &Run, plan: &TurnPlan) -> Request {
     }
 }
 
-fn wrap_up_words(depth: u32) -> &'static str {
-    if depth == 0 {
-        "[runtime] The budget of this run is nearly used up. Call no tool. Answer now with what \
-         you have, and say plainly what is unfinished."
+fn wrap_up_words(last: LastTurn, depth: u32) -> String {
+    let why = match (last, depth) {
+        (LastTurn::Asked, _) => "The user asks you to stop here.",
+        (LastTurn::Exhausted(_), 0) => "The budget of this run is nearly used up.",
+        (LastTurn::Exhausted(_), _) => "The budget of this task is nearly used up.",
+    };
+    let how = if depth == 0 {
+        "Answer now with what you have, and say plainly what is unfinished."
     } else {
-        "[runtime] The budget of this task is nearly used up. Call no tool. Report now, as the \
-         JSON object you were asked for, what you have found and what is unfinished."
-    }
+        "Report now, as the JSON object you were asked for, what you have found and what is \
+         unfinished."
+    };
+    format!("[runtime] {why} Call no tool. {how}")
 }
 
 /// An answer while it comes in.
@@ -384,7 +393,7 @@ impl Assembly {
     }
 
     fn into_message(self, shared: &RunShared, interrupted: bool) -> AssistantMessage {
-        let identity = shared.tree.provider.identity();
+        let identity = shared.provider.identity();
         AssistantMessage {
             blocks: self.blocks,
             provider: identity.provider.clone(),

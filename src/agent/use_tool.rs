@@ -13,9 +13,12 @@ use tokio::time::{Instant, timeout};
 
 use super::approve::{self, Permit, Wish};
 use super::changes;
+use super::clock::InFlight;
 use super::dispatch::CallEnd;
 use super::follow;
+use super::keeping;
 use super::run::RunShared;
+use super::steering::{self, Waiter};
 use crate::domain::approval::Preview;
 use crate::domain::event::{Fact, Failure};
 use crate::domain::message::ToolCall;
@@ -37,6 +40,9 @@ pub(super) async fn use_tool(
         return CallEnd::unstarted(Failure::NotRun, "not run: cancelled before it started");
     }
     let in_flight = shared.clock.enter();
+    if let Err(ending) = wait_while_paused(shared, &in_flight).await {
+        return not_run(ending);
+    }
     let (progress, output) = Progress::channel();
     let mut context = context(shared, progress);
     let wish = Wish {
@@ -48,6 +54,12 @@ pub(super) async fn use_tool(
         in_flight: &in_flight,
     };
     let permit = approve::permit(&wish).await;
+    // The answer may have come while the run was paused.
+    if matches!(permit, Permit::Allowed(_))
+        && let Err(ending) = wait_while_paused(shared, &in_flight).await
+    {
+        return not_run(ending);
+    }
     // What is not run for want of an answer is free.
     if !matches!(permit, Permit::Not(Failure::NotRun, _)) {
         shared.tree.ledger().charge_calls(shared.account, 1);
@@ -60,13 +72,22 @@ pub(super) async fn use_tool(
     shared.emit(Fact::ToolStarted { call: call_id, name, arguments: call.arguments.clone() }).await;
     let watch = changes::before(shared, tool.spec(), &arguments).await;
     let began = Instant::now();
-    let working = async { tool.run(arguments, context).await };
+    let working = async { keeping::keep(shared, tool.run(arguments, context).await).await };
     let ended = AssertUnwindSafe(follow(shared, call, working, output)).catch_unwind().await;
     let effects = ended.as_ref().ok().map(|(output, ..)| &output.effects);
     changes::after(shared, watch, effects).await;
     let (output, failure, left_behind) = ended.unwrap_or_else(|panic| resume_unwind(panic));
     let duration_ms = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
     CallEnd { output, failure, duration_ms, child: None, left_behind }
+}
+
+async fn wait_while_paused(shared: &RunShared, in_flight: &InFlight) -> Result<(), Ending> {
+    steering::gate(&shared.steering, &shared.scope, Waiter::Call(in_flight)).await.map(drop)
+}
+
+fn not_run(ending: Ending) -> CallEnd {
+    let by = if ending.by() == Some(By::User) { " by the user" } else { "" };
+    CallEnd::unstarted(Failure::NotRun, format!("not run: cancelled{by} before it started"))
 }
 
 fn context(shared: &RunShared, progress: Progress) -> ToolContext {

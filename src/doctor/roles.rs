@@ -2,15 +2,26 @@
 
 use std::fmt::Write;
 
-use crate::domain::budget::{Budget, Dimension, Limit, Preset};
+use crate::domain::budget::{Budget, Dimension, Limit};
+use crate::domain::event::Level;
 use crate::domain::role::{ReportField, Role, RoleTable};
+use crate::domain::role_file::RoleSource;
 use crate::domain::usage::MicroUsd;
+use crate::sanitize;
+use crate::settings::Settings;
 
-/// The table, with the limits of a preset.
-pub fn table(preset: Preset) -> String {
+/// The table, with the limits of the budget in use, and what was wrong with files of roles.
+pub fn table(settings: &Settings) -> String {
+    let preset = settings.limits.preset;
     let mut page = format!("Roles, with the limits of the budget {}\n", preset.name());
-    for role in RoleTable::built_in(preset).iter() {
+    // What the files could not do is among the remarks.
+    for role in RoleTable::with_files(preset, &settings.roles, &mut Vec::new()).iter() {
         append(&mut page, role);
+    }
+    let doubts = settings.remarks.iter().filter(|remark| remark.level == Level::Warning);
+    for doubt in doubts.filter(|remark| matches!(remark.code, "ROLE_FILE" | "UNTRUSTED")) {
+        // Writing to a string cannot fail.
+        let _ = write!(page, "\nnote: {}\n", sanitize::line(&doubt.text));
     }
     page
 }
@@ -27,6 +38,7 @@ fn append(page: &mut String, role: &Role) {
         ),
         ("permissions", permissions.join(", ")),
         ("tools", role.tools.join(", ")),
+        ("models", models(role)),
         ("budget", budget(&role.budget)),
         ("output", report(&role.report_fields)),
         (
@@ -41,11 +53,28 @@ fn append(page: &mut String, role: &Role) {
                      found is kept as unconfirmed"
                 .to_owned(),
         ),
+        ("source", source(&role.source)),
     ];
     // Writing to a string cannot fail.
-    let _ = writeln!(page, "\n{}{default}: {}", role.name, role.description);
+    let _ = writeln!(page, "\n{}{default}: {}", role.name, sanitize::line(&role.description));
     for (name, words) in lines {
-        let _ = writeln!(page, "  {name:12} {words}");
+        let _ = writeln!(page, "  {name:12} {}", sanitize::line(&words));
+    }
+}
+
+fn models(role: &Role) -> String {
+    match &role.model {
+        Some(model) => format!("{model}, where the provider has it; else its parent's"),
+        None if role.models.is_empty() => "its parent's".to_owned(),
+        None => format!("its parent's; a task may choose {}", role.models.join(", ")),
+    }
+}
+
+fn source(source: &RoleSource) -> String {
+    match source {
+        RoleSource::BuiltIn => "built in".to_owned(),
+        RoleSource::User(file) => format!("{file} (yours)"),
+        RoleSource::Project(file) => format!("{file} (the project's, which you trust)"),
     }
 }
 

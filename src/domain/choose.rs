@@ -20,6 +20,9 @@ pub const MAX_ITEMS: usize = 100;
 /// The tool that delegates: held by every role above the floor, by none at it.
 pub const TASK_TOOL: &str = "task";
 
+/// Tools that are about the conversation with the user, and so no child's.
+pub const PARENT_TOOLS: [&str; 2] = ["note", "todo"];
+
 /// What a role may give to a child at its depth.
 pub(super) struct Child<'a> {
     pub(super) role: Option<&'a Role>,
@@ -35,8 +38,8 @@ impl<'a> Child<'a> {
         let mut permissions =
             role.map_or_else(|| grant.permissions.clone(), |role| role.permissions.clone());
         let all = role.map_or(grant.tools, |role| &role.tools);
-        let mut tools: Vec<&str> =
-            all.iter().map(String::as_str).filter(|tool| *tool != TASK_TOOL).collect();
+        let childs = |tool: &&str| *tool != TASK_TOOL && !PARENT_TOOLS.contains(tool);
+        let mut tools: Vec<&str> = all.iter().map(String::as_str).filter(childs).collect();
         if grant.depth.saturating_add(1) < grant.max_depth {
             permissions.insert(Permission::Delegate);
             tools.push(TASK_TOOL);

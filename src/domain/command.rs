@@ -26,6 +26,13 @@ pub enum Command {
     },
     /// Cancel the parent run and with it every child.
     Stop,
+    /// Steer one live run without ending it at once.
+    Steer {
+        /// Which.
+        target: Target,
+        /// How.
+        steer: Steer,
+    },
     /// What the next run gets.
     SetBudget {
         /// The limits.
@@ -59,6 +66,15 @@ pub enum Command {
         /// The command, as it would be typed into a shell.
         command: String,
     },
+    /// Keep a text that tasks can choose as context.
+    Pin {
+        /// The key.
+        name: String,
+        /// The text, or `@` and a file of the workspace.
+        text: String,
+        /// True if it may only reach a model on this machine.
+        local_only: bool,
+    },
     /// Show what changed.
     Diff {
         /// By this task; by the newest answer and all it delegated if absent.
@@ -71,6 +87,32 @@ pub enum Command {
     },
     /// End the session.
     Quit,
+}
+
+/// A run that a person steers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Target {
+    /// The run that answers the user.
+    Parent,
+    /// A child.
+    Task(TaskId),
+}
+
+/// How a person steers a run. A run looks at it at its boundaries only: what goes on when it is
+/// asked for comes to its end.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Steer {
+    /// Start nothing new, or go on if that was asked for before.
+    Pause,
+    /// Make the next turn the last and report.
+    WrapUp,
+    /// Let it use half as much again.
+    Extend,
+    /// Tell it something.
+    Tell {
+        /// The words.
+        text: String,
+    },
 }
 
 /// What `/budget` was given.

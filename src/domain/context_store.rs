@@ -61,6 +61,36 @@ pub struct Snippet {
     pub text: String,
 }
 
+/// Characters that a key may have.
+const LONGEST_KEY: usize = 64;
+
+/// What is wrong with a key that a person or a model chose; `None` if it can be one. The runtime's
+/// own keys are `request`, `request:1`, `rules` and `report:1`.
+pub fn key_problem(key: &str) -> Option<&'static str> {
+    let plain = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '.');
+    if key.is_empty() || key.chars().count() > LONGEST_KEY || !key.chars().all(plain) {
+        return Some("is no name: it takes 1 to 64 letters, digits, `_`, `-` and `.`");
+    }
+    matches!(key, "request" | "rules")
+        .then_some("is a name that offshoot uses itself; choose another")
+}
+
+/// The key that the newest request gets once there is a newer one: `request:N` with N counting from 1
+/// in the order they were asked. A number that something else already bears is passed over.
+pub fn earlier_request_key<'a, Keys>(keys: &Keys) -> String
+where
+    Keys: Iterator<Item = &'a str> + Clone,
+{
+    let mut number = 1 + keys.clone().filter(|key| key.starts_with("request:")).count();
+    loop {
+        let key = format!("request:{number}");
+        if !keys.clone().any(|other| other == key) {
+            return key;
+        }
+        number += 1;
+    }
+}
+
 /// A snippet in the store, with who may see it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Entry {
@@ -121,7 +151,8 @@ impl ContextStore {
     /// `request:N` with N counting from 1 in the order they were asked.
     pub fn put_request(&mut self, text: impl Into<String>) -> SnippetCard {
         if self.get("request").is_some() {
-            let earlier = self.unused_request_key();
+            let keys = self.entries.iter().map(|entry| entry.snippet.card.key.as_str());
+            let earlier = earlier_request_key(&keys);
             if let Some(entry) = self.entries.iter_mut().find(|e| e.snippet.card.key == "request") {
                 entry.snippet.card.key = earlier;
             }
@@ -139,32 +170,81 @@ impl ContextStore {
         self.entries.iter().find(|entry| entry.snippet.card.key == key)
     }
 
-    /// The next `request:N`; a number that a pin or a note already bears is passed over.
-    fn unused_request_key(&self) -> String {
-        let is_earlier = |entry: &&Entry| entry.snippet.card.key.starts_with("request:");
-        let mut number = 1 + self.entries.iter().filter(is_earlier).count();
-        loop {
-            let key = format!("request:{number}");
-            if self.get(&key).is_none() {
-                return key;
-            }
-            number += 1;
-        }
-    }
-
     /// All entries in the order they were added.
     pub fn iter(&self) -> impl Iterator<Item = &Entry> {
         self.entries.iter()
     }
 
-    /// The keys that a task may choose, with sizes, as one line for the parent model.
+    /// The keys that a task may choose, with sizes, as one line for the parent model. Long rows of
+    /// earlier requests and reports are named by their ends, so that a long conversation does not
+    /// grow by its own list.
     pub fn listing(&self) -> String {
-        let keys: Vec<String> = self
-            .entries
-            .iter()
-            .filter(|entry| entry.sensitivity != Sensitivity::Secret)
-            .map(|entry| format!("{} ({} B)", entry.snippet.card.key, entry.snippet.card.bytes))
-            .collect();
-        format!("[context keys for `task`: {}]", keys.join(", "))
+        format!("[context keys for `task`: {}]", self.chosen_from().join(", "))
+    }
+
+    /// The keys alone, as one text: the same as long as a task can choose from the same keys.
+    pub fn key_list(&self) -> String {
+        self.open_to_tasks()
+            .map(|entry| entry.snippet.card.key.as_str())
+            .collect::<Vec<_>>()
+            .join(" ")
+    }
+
+    fn open_to_tasks(&self) -> impl Iterator<Item = &Entry> {
+        self.entries.iter().filter(|entry| entry.sensitivity != Sensitivity::Secret)
+    }
+
+    fn chosen_from(&self) -> Vec<String> {
+        let mut items = Vec::new();
+        let mut row: Vec<&Entry> = Vec::new();
+        let mut entries: Vec<&Entry> = self.open_to_tasks().collect();
+        // Stable: what bears no number stays in its order, before what does.
+        entries.sort_by_key(|entry| numbered(entry));
+        for entry in entries {
+            if !row.last().is_some_and(|last| follows(last, entry)) {
+                name_row(&mut items, &row);
+                row.clear();
+            }
+            row.push(entry);
+        }
+        name_row(&mut items, &row);
+        items
+    }
+}
+
+/// Entries of a row that are named one by one.
+const SHORT_ROW: usize = 4;
+
+/// True if the keys are the same word with numbers that follow each other.
+fn follows(one: &Entry, next: &Entry) -> bool {
+    match (numbered(one), numbered(next)) {
+        (Some((word, number)), Some((next_word, next_number))) => {
+            word == next_word && number.checked_add(1) == Some(next_number)
+        }
+        _ => false,
+    }
+}
+
+fn numbered(entry: &Entry) -> Option<(&str, u64)> {
+    let (word, number) = entry.snippet.card.key.split_once(':')?;
+    Some((word, number.parse().ok()?))
+}
+
+fn name_row(items: &mut Vec<String>, row: &[&Entry]) {
+    let named = |entry: &&Entry| {
+        let SnippetCard { key, bytes, .. } = &entry.snippet.card;
+        match entry.sensitivity {
+            Sensitivity::LocalOnly => {
+                format!("{key} ({bytes} B, only for a model on this machine)")
+            }
+            Sensitivity::Normal | Sensitivity::Secret => format!("{key} ({bytes} B)"),
+        }
+    };
+    match row {
+        [first, .., last] if row.len() > SHORT_ROW => {
+            let (first, last) = (&first.snippet.card.key, &last.snippet.card.key);
+            items.push(format!("{first} to {last} ({} snippets)", row.len()));
+        }
+        _ => items.extend(row.iter().map(named)),
     }
 }

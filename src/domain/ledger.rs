@@ -309,6 +309,34 @@ impl Ledger {
         self.accounts[account.0].parent.is_some()
     }
 
+    /// The account that this one was opened under.
+    pub(super) fn parent_of(&self, account: AccountId) -> Option<AccountId> {
+        self.accounts[account.0].parent
+    }
+
+    /// True once the account was closed.
+    pub(super) fn is_settled(&self, account: AccountId) -> bool {
+        self.accounts[account.0].settled
+    }
+
+    /// Adds to an open account's finite limits; what is shared is reserved out of its parent. The
+    /// caller has looked whether there is room.
+    pub(super) fn raise(&mut self, account: AccountId, by: &PerDimension<u64>) {
+        let own = &mut self.accounts[account.0];
+        let before = PerDimension::from_fn(|d| own.unused(d));
+        for (dimension, amount) in by.iter() {
+            if let Limit::Of(limit) = &mut own.limits[dimension] {
+                *limit = limit.saturating_add(*amount);
+            }
+        }
+        let more = PerDimension::from_fn(|d| own.unused(d) - before[d]);
+        let Some(parent) = own.parent else { return };
+        for (dimension, amount) in more.iter() {
+            let held = &mut self.accounts[parent.0].reserved[dimension];
+            *held = held.saturating_add(*amount);
+        }
+    }
+
     fn require_room(
         &self,
         parent: AccountId,

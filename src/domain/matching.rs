@@ -5,15 +5,10 @@
 //! interpreter). Rules keep honest mistakes out; what a command can reach is the fence's matter.
 
 use super::rules::Pattern;
-use super::shell_words::{self, Parsed};
+use super::shell_words::{self, Parsed, programs};
 
 /// Commands inside of the words of other commands that are still looked into.
 const DEEPEST: usize = 4;
-/// Commands that run what stands in their arguments.
-const WRAPPERS: [&str; 21] = [
-    "env", "sudo", "doas", "nohup", "time", "nice", "ionice", "timeout", "xargs", "command",
-    "exec", "builtin", "eval", "stdbuf", "setsid", "find", "sh", "bash", "dash", "zsh", "busybox",
-];
 /// What output may be thrown at without changing a file.
 const NO_FILES: [&str; 4] = ["/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty"];
 
@@ -56,8 +51,9 @@ pub(super) fn may_run(words: &[String], command: &Parsed) -> bool {
 
 fn runs_in(words: &[String], command: &Parsed, deepest: usize) -> bool {
     command.parts.iter().any(|part| {
-        let bare = without_assignments(part);
-        let wrapped = bare.first().is_some_and(|first| WRAPPERS.contains(&base_name(first)));
+        let bare = programs::without_assignments(part);
+        let wrapped =
+            bare.first().is_some_and(|first| programs::runs_others(programs::base_name(first)));
         if starts_with(bare, words) {
             return true;
         }
@@ -75,16 +71,6 @@ fn is_command_text(word: &str, words: &[String], deepest: usize) -> bool {
         && runs_in(words, &shell_words::command_words(word), deepest - 1)
 }
 
-fn without_assignments(part: &[String]) -> &[String] {
-    let assigns = |word: &&String| match word.split_once('=') {
-        Some((name, _)) => {
-            !name.is_empty() && name.chars().all(|c| c == '_' || c.is_alphanumeric())
-        }
-        None => false,
-    };
-    part.get(part.iter().take_while(assigns).count()..).unwrap_or_default()
-}
-
 /// The first word is compared without its folder; options, each with a value that may follow it,
 /// may stand between the words: `/usr/bin/git -C sub push` starts with `git push`.
 fn starts_with(part: &[String], words: &[String]) -> bool {
@@ -93,7 +79,7 @@ fn starts_with(part: &[String], words: &[String]) -> bool {
     else {
         return false;
     };
-    if first != command && base_name(first) != base_name(command) {
+    if first != command && programs::base_name(first) != programs::base_name(command) {
         return false;
     }
     others.iter().all(|word| {
@@ -112,10 +98,6 @@ fn starts_with(part: &[String], words: &[String]) -> bool {
         }
         false
     })
-}
-
-fn base_name(command: &str) -> &str {
-    command.rsplit('/').next().unwrap_or(command)
 }
 
 #[cfg(test)]
@@ -143,6 +125,10 @@ mod tests {
             "timeout 5 git push",
             "sh -c 'git push'",
             "bash -lc \"cd sub; git 'push'\"",
+            "ksh -c 'git push'",
+            "su me -c 'git push'",
+            "unshare -r git push",
+            "A+=1 git push",
             "sh -c \"env git push\"",
             "echo $(git push)",
             "for a in b; do git push; done",

@@ -5,9 +5,11 @@
 //! constructor here, never a comment somewhere else.
 //!
 //! Reading order: [`ids`], [`message`], [`history`], [`usage`], [`budget`], [`ledger`],
-//! [`spending`], [`context_store`], [`role`], [`scope`], [`violation`], [`request`], [`grant`],
-//! [`approval`], [`fence`], [`shell_words`], [`rules`], [`allowance`], [`permit`], [`contract`]
-//! (made by [`narrow`], with [`fingerprint`], [`secrecy`] and [`allot`]), [`report`], [`stamp`],
+//! [`spending`], [`extend`], [`context_store`], [`role`] (the program's own, or by [`front_matter`]
+//! and [`role_file`] a file's), [`scope`], [`violation`], [`request`], [`grant`], [`approval`],
+//! [`fence`], [`shell_words`], [`rules`], [`allowance`], [`permit`], [`contract`]
+//! (made by [`narrow`], with [`fingerprint`], [`secrecy`], [`secret_value`] and [`allot`]),
+//! [`report`], [`stamp`],
 //! [`event`], [`mod@line`], [`command`], [`exit`].
 
 pub mod allot;
@@ -23,8 +25,10 @@ pub mod context_store;
 pub mod contract;
 pub mod event;
 pub mod exit;
+pub mod extend;
 pub mod fence;
 pub mod fingerprint;
+pub mod front_matter;
 pub mod grant;
 pub mod guidance;
 pub mod hash;
@@ -39,9 +43,12 @@ pub mod permit;
 pub mod report;
 pub mod request;
 pub mod role;
+pub mod role_file;
 pub mod rules;
 pub mod scope;
 pub mod secrecy;
+pub mod secret_file;
+pub mod secret_value;
 pub mod shell_words;
 pub mod spending;
 pub mod stamp;

@@ -269,7 +269,9 @@ fn issued(
         share: Some(allotment.share),
         output_per_request: role.output_per_request,
         provider: grant.endpoint.provider.clone(),
-        model: text(&request.model).unwrap_or_else(|| grant.endpoint.model.clone()),
+        model: text(&request.model)
+            .or_else(|| role.model.clone())
+            .unwrap_or_else(|| grant.endpoint.model.clone()),
         temperature: None,
         fingerprint: draft.fingerprint,
         issued_at: issue.issued_at,

@@ -28,6 +28,16 @@ pub enum Status {
 }
 
 impl Status {
+    /// All of them.
+    pub const ALL: [Self; 6] = [
+        Self::Completed,
+        Self::BudgetExhausted,
+        Self::Cancelled,
+        Self::Blocked,
+        Self::Failed,
+        Self::InvalidResult,
+    ];
+
     /// The word as written in files.
     pub fn as_str(self) -> &'static str {
         match self {
@@ -228,6 +238,32 @@ pub enum WarningCode {
     Unfinished,
     /// The child itself said so.
     Claimed,
+}
+
+impl WarningCode {
+    /// True if the report says what the runtime did not see, or leaves out what it did see: such a
+    /// doubt is told to people even of a child that completed.
+    pub fn is_serious(self) -> bool {
+        match self {
+            Self::EvidenceMissing
+            | Self::EvidenceNotRead
+            | Self::EvidenceLine
+            | Self::EvidenceScope
+            | Self::EvidenceViaBash
+            | Self::ClaimedUnchanged
+            | Self::ChangedUnclaimed
+            | Self::ChangedOutside
+            | Self::TestsNotRun
+            | Self::CallRefused => true,
+            Self::Unstructured
+            | Self::NoText
+            | Self::NoToolsUsed
+            | Self::FieldDropped
+            | Self::Cut
+            | Self::Unfinished
+            | Self::Claimed => false,
+        }
+    }
 }
 
 /// A doubt, in a word and in words.

@@ -202,13 +202,6 @@ impl Rules {
         let mut all = self.allow.iter().chain(&self.ask).chain(&self.deny);
         all.any(|rule| rule.tool() == tool)
     }
-
-    /// What somebody may add who can only make things stricter, such as a project's own file: the
-    /// same without what it would allow, and what was left out.
-    #[must_use]
-    pub fn only_stricter(self) -> (Self, Vec<Rule>) {
-        (Self { allow: Vec::new(), ..self }, self.allow)
-    }
 }
 
 #[cfg(test)]
@@ -256,16 +249,5 @@ mod tests {
             let error = Rule::parse(text).unwrap_err().to_string();
             assert!(error.contains(words), "{text}: {error}");
         }
-    }
-
-    #[test]
-    fn whoever_may_only_narrow_allows_nothing() {
-        let rules = Rules::parse(&["bash"], &["bash(git)"], &["write_file(.env)"]).unwrap();
-        let (stricter, left_out) = rules.only_stricter();
-        assert_eq!(
-            stricter,
-            Rules::parse::<&str>(&[], &["bash(git)"], &["write_file(.env)"]).unwrap()
-        );
-        assert_eq!(left_out, [Rule::parse("bash").unwrap()]);
     }
 }

@@ -1,20 +1,19 @@
 //! What must not be in a request's words, and how a refusal quotes without telling.
 
-use super::context_store::{Entry, Sensitivity};
+use std::borrow::Cow;
+
+use super::context_store::{Entry, Sensitivity, Snippet};
 use super::grant::Grant;
 use super::request::TaskRequest;
+use super::secret_value::{self, is_long_enough};
 use super::violation::{Code, Violation};
-
-/// Characters below which a value is not looked for: short values such as `true`, a year or a
-/// first name turn up in honest texts, and to refuse those would hide nothing.
-pub const LEAST_CHARS: usize = 8;
 
 /// Bytes above which an item is not quoted at all, so that no part of a value can show.
 const MAX_QUOTE_BYTES: usize = 200;
 
 /// A value that must not reach the child.
 struct Guarded<'a> {
-    value: &'a str,
+    value: Cow<'a, str>,
     why: String,
 }
 
@@ -22,22 +21,23 @@ struct Guarded<'a> {
 pub(super) struct Secrecy<'a> {
     guarded: Vec<Guarded<'a>>,
     /// Every text that no refusal may repeat: the guarded ones and all snippets.
-    unspoken: Vec<&'a str>,
+    unspoken: Vec<Cow<'a, str>>,
 }
 
 impl<'a> Secrecy<'a> {
     pub(super) fn new(grant: &Grant<'a>) -> Self {
+        let local = grant.endpoint.local;
+        let mut guarded: Vec<Guarded<'a>> =
+            grant.store.iter().flat_map(|entry| guarded_snippet(entry, local)).collect();
         let known = grant.secrets.iter().map(|value| Guarded {
-            value: value.trim(),
+            value: Cow::Borrowed(value.trim()),
             why: "a known secret such as an API key".to_owned(),
         });
-        let local = grant.endpoint.local;
-        let snippets = grant.store.iter().filter_map(|entry| guarded_snippet(entry, local));
-        let guarded: Vec<Guarded<'a>> =
-            known.chain(snippets).filter(|guarded| long_enough(guarded.value)).collect();
+        guarded.extend(known.filter(|known| is_long_enough(&known.value)));
         let texts = grant.store.iter().map(|entry| entry.snippet.text.trim());
-        let mut unspoken: Vec<&str> =
-            guarded.iter().map(|g| g.value).chain(texts.filter(|text| long_enough(text))).collect();
+        let texts = texts.filter(|text| is_long_enough(text)).map(Cow::Borrowed);
+        let mut unspoken: Vec<Cow<'a, str>> =
+            guarded.iter().map(|guarded| guarded.value.clone()).chain(texts).collect();
         // Longest first: a value inside another one must not break the longer one up.
         unspoken.sort_by_key(|value| std::cmp::Reverse(value.len()));
         Self { guarded, unspoken }
@@ -51,20 +51,35 @@ impl<'a> Secrecy<'a> {
         violations: &mut Vec<Violation>,
     ) {
         for (field, text) in free_texts(request) {
-            for guarded in self.guarded.iter().filter(|guarded| text.contains(guarded.value)) {
-                let why = &guarded.why;
+            for why in self.found_in(text) {
                 let message = format!("{field} contains the value of {why}; say it without");
                 violations.push(Violation::new(Code::ContextForbidden, field, message));
             }
         }
         for snippet in context.iter().map(|entry| &entry.snippet) {
-            let found = |guarded: &&Guarded<'_>| snippet.text.contains(guarded.value);
-            for guarded in self.guarded.iter().filter(found) {
-                let (key, why) = (self.quote(&snippet.card.key), &guarded.why);
+            let Snippet { card, text, .. } = snippet;
+            let found = [text, &card.key, &card.source].map(|text| self.found_in(text));
+            for why in found.into_iter().find(|found| !found.is_empty()).unwrap_or_default() {
+                let key = self.quote(&snippet.card.key);
                 let message = format!("context {key} contains the value of {why}");
                 violations.push(Violation::new(Code::ContextForbidden, "context_keys", message));
             }
         }
+    }
+
+    /// Whose values a text contains, each secret once, however many of its forms are there.
+    fn found_in(&self, text: &str) -> Vec<&str> {
+        let found = self.guarded.iter().filter(|guarded| text.contains(guarded.value.as_ref()));
+        let mut whose: Vec<&str> = Vec::new();
+        let mut values: Vec<&str> = Vec::new();
+        for Guarded { value, why } in found {
+            // A secret snippet is a known secret as well; it is named by its key alone.
+            if !whose.contains(&why.as_str()) && !values.contains(&value.as_ref()) {
+                whose.push(why);
+            }
+            values.push(value);
+        }
+        whose
     }
 
     /// An item of the request for a message: on one line, without any value that stays unspoken.
@@ -74,27 +89,29 @@ impl<'a> Secrecy<'a> {
         }
         let mut shown = item.to_owned();
         for value in &self.unspoken {
-            if shown.contains(value) {
-                shown = shown.replace(value, "[redacted]");
+            if shown.contains(value.as_ref()) {
+                shown = shown.replace(value.as_ref(), "[redacted]");
             }
         }
         format!("`{}`", shown.replace(char::is_control, " "))
     }
 }
 
-fn guarded_snippet(entry: &Entry, local_child: bool) -> Option<Guarded<'_>> {
-    let key = &entry.snippet.card.key;
-    let why = match entry.sensitivity {
-        Sensitivity::Normal => return None,
-        Sensitivity::LocalOnly if local_child => return None,
-        Sensitivity::LocalOnly => format!("`{key}`, which may not leave this machine"),
-        Sensitivity::Secret => format!("the secret `{key}`"),
-    };
-    Some(Guarded { value: entry.snippet.text.trim(), why })
-}
-
-fn long_enough(value: &str) -> bool {
-    value.chars().take(LEAST_CHARS).count() == LEAST_CHARS
+/// The values of a snippet that this child may not get; none if it may have the snippet.
+fn guarded_snippet(entry: &Entry, local_child: bool) -> Vec<Guarded<'_>> {
+    let (key, text) = (&entry.snippet.card.key, entry.snippet.text.trim());
+    match entry.sensitivity {
+        // It may be a long document with lines that stand anywhere: the whole of it counts.
+        Sensitivity::LocalOnly if !local_child && is_long_enough(text) => {
+            let why = format!("`{key}`, which may not leave this machine");
+            vec![Guarded { value: Cow::Borrowed(text), why }]
+        }
+        Sensitivity::Normal | Sensitivity::LocalOnly => Vec::new(),
+        Sensitivity::Secret => secret_value::forms(text)
+            .into_iter()
+            .map(|form| Guarded { value: Cow::Owned(form), why: format!("the secret `{key}`") })
+            .collect(),
+    }
 }
 
 /// Every text of a request that reaches the child as written.

@@ -2,6 +2,7 @@
 //! expands and looks up nothing; where a shell would do more than split words, it says that what
 //! was read is not the whole.
 
+pub mod programs;
 mod quoting;
 
 /// Commands inside of commands that are still looked into.

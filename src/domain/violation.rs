@@ -53,6 +53,31 @@ pub enum Code {
 }
 
 impl Code {
+    /// All of them.
+    pub const ALL: [Self; 21] = [
+        Self::Cancelled,
+        Self::InvalidTask,
+        Self::DuplicateTask,
+        Self::DepthExceeded,
+        Self::DelegationLimit,
+        Self::ContextNotFound,
+        Self::ContextForbidden,
+        Self::PermissionEscalation,
+        Self::ToolEscalation,
+        Self::PathEscalation,
+        Self::InvalidBudget,
+        Self::BudgetExhausted,
+        Self::Timeout,
+        Self::UsageExceeded,
+        Self::LoopDetected,
+        Self::Denied,
+        Self::ProviderError,
+        Self::ContextExceeded,
+        Self::Refused,
+        Self::Internal,
+        Self::InvalidResult,
+    ];
+
     /// The word as written in files.
     pub fn as_str(self) -> &'static str {
         match self {

@@ -9,9 +9,13 @@ use super::{Pages, Printer, is_parent};
 
 use crate::domain::event::{Event, Fact, Failure, Level, Origin, RunFinished, Speaker};
 use crate::domain::ids::{RunId, TaskId};
-use crate::domain::report::{Exhausted, Report, Status};
+use crate::domain::report::{Exhausted, Report, Status, Warning};
 use crate::domain::violation::Code;
 use crate::sanitize;
+use crate::story::CommandEnd;
+
+/// Warnings of one child's report that are told.
+const MOST_DOUBTS: usize = 5;
 
 /// Prints for people.
 pub(super) struct Text {
@@ -31,15 +35,17 @@ impl Text {
     /// What stands before a call: `tool: ` at the margin for the parent, `[子] ` indented for a
     /// child, with its number while several run.
     fn caller(&self, origin: &Origin) -> String {
-        let depth = origin.run.as_ref().and_then(|run| self.depths.get(run)).copied();
-        match depth {
-            None if origin.parent_run.is_none() => "tool: ".to_owned(),
-            depth => {
-                let several = self.live.len() > 1;
-                let number = if several { number(origin.task) } else { String::new() };
-                format!("{}[子] {number}", "  ".repeat(depth.unwrap_or(1).max(1)))
-            }
+        if origin.parent_run.is_none() {
+            return "tool: ".to_owned();
         }
+        let number = if self.live.len() > 1 { number(origin.task) } else { String::new() };
+        format!("{}[子] {number}", self.indent(origin))
+    }
+
+    /// What stands before all that is said of a child: more, the deeper it is.
+    fn indent(&self, origin: &Origin) -> String {
+        let depth = origin.run.as_ref().and_then(|run| self.depths.get(run)).copied();
+        "  ".repeat(depth.unwrap_or(1).max(1))
     }
 
     fn progress(&mut self, event: &Event) -> Option<String> {
@@ -49,8 +55,18 @@ impl Text {
                 Some(format!("{caller}{}", lines::call(name, arguments)))
             }
             Fact::ToolFinished { name, output, failure: Some(failure), .. } => {
-                let why = reported(output).unwrap_or_else(|| lines::first(output));
-                Some(format!("{caller}{} {}: {why}", lines::name(name), word(*failure)))
+                let end = CommandEnd::of(name, output).filter(|_| *failure == Failure::Error);
+                let (how, why) = match end {
+                    Some(end) => (
+                        format!("failed (exit {})", end.exit_code),
+                        lines::first(end.last_line.unwrap_or("(no output)")),
+                    ),
+                    None => (
+                        word(*failure).to_owned(),
+                        reported(output).unwrap_or_else(|| lines::first(output)),
+                    ),
+                };
+                Some(format!("{caller}{} {how}: {why}", lines::name(name)))
             }
             Fact::TaskQueued { description, position, .. } => {
                 let what = lines::first(description);
@@ -68,9 +84,11 @@ impl Text {
             {
                 Some(sanitize::block(message.text.trim()).into_owned())
             }
-            Fact::RunFinished(finished) if event.origin.parent_run.is_some() => {
-                Some(child_end(&event.origin, finished))
-            }
+            Fact::RunFinished(finished) if event.origin.parent_run.is_some() => Some(format!(
+                "{}{}",
+                self.indent(&event.origin),
+                child_end(&event.origin, finished)
+            )),
             Fact::CancelRequested { target, by } => {
                 let by = format!("{by:?}").to_lowercase();
                 Some(format!("offshoot: {} is being cancelled by {by}", sanitize::line(target)))
@@ -83,7 +101,12 @@ impl Text {
                 Duration::from_millis(*delay_ms).as_secs_f64(),
                 lines::sentence(reason)
             )),
-            Fact::ApprovalRequested { .. }
+            Fact::Paused { .. }
+            | Fact::Resumed { .. }
+            | Fact::WrapUpRequested { .. }
+            | Fact::BudgetExtended { .. }
+            | Fact::Steered { .. }
+            | Fact::ApprovalRequested { .. }
             | Fact::ApprovalDecided { .. }
             | Fact::FilesChanged { .. }
             | Fact::ModeChanged { .. }
@@ -154,7 +177,22 @@ fn child_end(origin: &Origin, finished: &RunFinished) -> String {
         0 => String::new(),
         _ => format!("\n    changed: {}", changed.join(", ")),
     };
-    format!("  {task}{} after {turns}{changed}", end_words(finished))
+    let doubts = finished.report.as_ref().map(doubts).unwrap_or_default();
+    format!("{task}{} after {turns}{changed}{doubts}", end_words(finished))
+}
+
+/// What the runtime holds against a report, a line each; what is a matter of form is left out.
+fn doubts(report: &Report) -> String {
+    let serious: Vec<&Warning> =
+        report.warnings.iter().filter(|warning| warning.code.is_serious()).collect();
+    let mut text = String::new();
+    let told = serious.iter().take(MOST_DOUBTS).map(|warning| lines::first(&warning.text));
+    let more = serious.len().saturating_sub(MOST_DOUBTS);
+    for words in told.chain((more > 0).then(|| format!("{more} more"))) {
+        text.push_str("\n    warning: ");
+        text.push_str(&words);
+    }
+    text
 }
 
 /// `#3 `, or nothing for what is no task.

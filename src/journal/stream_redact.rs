@@ -68,7 +68,7 @@ impl StreamRedactor {
         let tails = self.tails.remove(&origin.run).unwrap_or_default();
         let held = tails.into_iter().filter(|tail| !tail.held.is_empty());
         held.map(|tail| {
-            let text = tail.blotted(&tail.held);
+            let text = tail.blotted(&self.redactor.cut_short(&tail.held));
             (tail.origin, delta(tail.stream, text))
         })
         .collect()

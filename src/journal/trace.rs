@@ -85,10 +85,11 @@ pub fn ends(event: &Event, file: &FileName) -> bool {
     }
 }
 
-/// The trace of the child run that the event comes from. A parent's event about a task (queued,
-/// refused) carries the task and no `parent_run`.
+/// The trace of the child run that the event comes from; none for what the user's run tells. A run's
+/// event about a task that it delegates (queued, say) carries that task and the run's own name.
 fn trace_of(event: &Event) -> Option<FileName> {
     let origin = &event.origin;
     origin.parent_run.as_ref()?;
-    Some(FileName::Trace(RunId::child(origin.task?, origin.attempt?)))
+    let (task, attempt) = origin.run.as_ref()?.as_str().split_once('.')?;
+    Some(FileName::Trace(RunId::child(task.parse().ok()?, attempt.parse().ok()?)))
 }

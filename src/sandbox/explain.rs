@@ -1,5 +1,5 @@
-//! One sentence for a command that seems to have run into the fence: what held it, and which setting
-//! would have let it through. Pure; it guesses from words, and says so.
+//! Two sentences for a command that seems to have run into the fence: what held it, and which setting
+//! would have let it through, if there is one. Pure; it guesses from words, and says so.
 
 use crate::domain::fence::{Fence, FenceLevel};
 
@@ -82,11 +82,8 @@ pub fn explain(output: &str, exit_code: i32, fence: &Fence, network: bool) -> Op
     if exit_code == NOT_EXECUTABLE && clue == Clue::Read {
         return None;
     }
-    let (what, setting) = words(clue, fence.loopback, network)?;
-    Some(format!(
-        "This may be the fence, and no fault of the command: {what}. If it is needed, the user can \
-         {setting}."
-    ))
+    let (what, remedy) = words(clue, fence.loopback, network)?;
+    Some(format!("This may be the fence, and no fault of the command: {what}. {remedy}."))
 }
 
 fn clue(output: &str) -> Option<Clue> {
@@ -123,32 +120,33 @@ fn lines_around<'a>(output: &'a str, words: &[&str]) -> Vec<&'a str> {
     near
 }
 
-/// What held it, and what the user can do.
+/// What held it, and what the user can do about it, each a sentence without a full stop.
 fn words(clue: Clue, loopback: bool, network: bool) -> Option<(&'static str, &'static str)> {
     match clue {
         Clue::Network if network => None,
         Clue::Network => Some((
             "commands have no network",
-            "allow it for this call, or for all with the setting fence.network",
+            "If it is needed, the user can set fence.network, which opens it to the parent's commands \
+             and to the user's own, never to those of children",
         )),
         Clue::LocalSocket => Some((
             "commands cannot open local sockets (agents, daemons, display)",
-            "open those of the workspace with the setting fence.unix",
+            "There is no setting yet that opens any",
         )),
         Clue::Loopback if loopback || network => Some(READ),
         Clue::Loopback => Some((
             "on this system the fence has no loopback of its own, so servers on 127.0.0.1 are closed \
              too",
-            "allow the network for this call or with the setting fence.network; `offshoot doctor` \
-             says what the system lacks",
+            "`offshoot doctor` says what the system lacks; until then the user can set fence.network, \
+             for the parent's commands and the user's own, never for those of children",
         )),
         Clue::SharedMemory => Some((
             "/dev/shm is closed, because this system gives commands none of their own",
-            "add it to the setting fence.write; `offshoot doctor` says what the system lacks",
+            "If it is needed, the user can add it to the setting fence.write; `offshoot doctor` says what the system lacks",
         )),
         Clue::Write => Some((
             "only the workspace and TMPDIR can be changed",
-            "add the place to the setting fence.write, or with --add-dir",
+            "If it is needed, the user can add the place to the setting fence.write, or with --add-dir",
         )),
         Clue::Read => Some(READ),
     }
@@ -157,7 +155,8 @@ fn words(clue: Clue, loopback: bool, network: bool) -> Option<(&'static str, &'s
 const READ: (&str, &str) = (
     "outside of the workspace only the system's own places can be read, and only the workspace and \
      TMPDIR be changed",
-    "add the place to the setting fence.read or fence.write, or with --add-dir",
+    "If it is needed, the user can add the place to the setting fence.read or fence.write, or with \
+     --add-dir",
 );
 
 fn end(output: &str) -> &str {
@@ -178,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn a_refusal_names_the_setting_that_would_have_let_it_through() {
+    fn a_refusal_names_the_setting_that_would_have_let_it_through_and_no_other() {
         let table: &[(&str, &str)] = &[
             ("cat: /home/u/.ssh/id: Permission denied", "fence.read"),
             ("touch: cannot touch '/etc/x': Permission denied", "fence.write"),
@@ -186,7 +185,10 @@ mod tests {
             ("curl: (6) Could not resolve host: example.org", "fence.network"),
             ("connect: Network is unreachable", "fence.network"),
             ("Error: getaddrinfo EAI_AGAIN registry.npmjs.org", "fence.network"),
-            ("dial unix /var/run/docker.sock: socket: operation not permitted", "fence.unix"),
+            (
+                "dial unix /var/run/docker.sock: socket: operation not permitted",
+                "There is no setting",
+            ),
             ("Error: listen EPERM: operation not permitted 127.0.0.1", "fence.network"),
             (
                 "File \"x/synchronize.py\", in __init__\n  sl = self._semlock = _multiprocessing.SemLock(\n\
@@ -199,6 +201,8 @@ mod tests {
             let hint = explain(output, 1, &fence(FenceLevel::Fenced, false), false).unwrap();
             assert!(hint.contains(setting), "{output}: {hint}");
             assert!(hint.contains("fence"), "{hint}");
+            assert!(!hint.contains("fence.unix") && !hint.contains("this call"), "{hint}");
+            assert_eq!(hint.contains("fence.network"), hint.contains("children"), "{hint}");
             assert_eq!(hint.matches(". ").count(), 1, "short: {hint}");
         }
     }

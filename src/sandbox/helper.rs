@@ -8,7 +8,7 @@ use std::io::{self, BufReader, Read, Write};
 use std::os::fd::AsFd;
 use std::os::unix::process::CommandExt;
 use std::process::{Command, ExitCode};
-use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, SyncSender};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -26,6 +26,9 @@ pub const VERB: &str = "__fence";
 /// How long nothing may be left of a command that has ended before the table of processes is
 /// walked: the walk alone takes longer.
 const QUIET: Duration = Duration::from_millis(2);
+
+/// How many happenings there can be: one of each kind, so that nobody ever waits to tell one.
+const HAPPENINGS: usize = 3;
 
 /// What happens to a helper.
 pub(super) enum Happening {
@@ -101,10 +104,15 @@ fn carry_out(order: Order, lines: BufReader<File>, control: &mut File) -> io::Re
     // It fails only for the first of a group, which has a session of its own already.
     let _ = rustix::process::setsid();
     #[cfg(target_os = "linux")]
-    rustix::thread::set_no_new_privs(true)?;
+    {
+        rustix::thread::set_no_new_privs(true)?;
+        // A helper that was stopped would never see the end of the line: if offshoot goes away, the
+        // system wakes it.
+        rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::CONT))?;
+    }
     // Before the first thread: it is the process as a whole that enters.
     let entered = confine::enter_namespaces(&order.policy);
-    let (tell, happenings) = mpsc::channel();
+    let (tell, happenings) = mpsc::sync_channel(HAPPENINGS);
     let told = tell.clone();
     thread::Builder::new().name("control".to_owned()).spawn(move || watch(lines, &told))?;
     let (command, fence) = match start(order, entered)? {
@@ -120,7 +128,7 @@ fn carry_out(order: Order, lines: BufReader<File>, control: &mut File) -> io::Re
 }
 
 /// Waits for the end of the line, which is the word to end everything.
-fn watch(mut lines: BufReader<File>, told: &Sender<Happening>) {
+fn watch(mut lines: BufReader<File>, told: &SyncSender<Happening>) {
     let mut rest = [0; 64];
     loop {
         match lines.read(&mut rest) {

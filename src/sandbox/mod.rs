@@ -28,13 +28,15 @@
 //!   from changing the mode, times or attributes of the user's own files outside, and from being told,
 //!   with names, of changes in a folder outside that it watches.
 //! - It sees the command lines of other processes, how many descriptors they have open if it is root,
-//!   and may change the priority and processors of the user's own ones.
+//!   and may change the priority, scheduling and processors of the user's own ones.
 //! - A file in a ground that has a second name outside is one file: what is written to it is written
 //!   there too.
 //! - What may be read can be sent, if the network is allowed.
 //! - As root it has none of root's powers, so it cannot change other users' files in its grounds.
 //! - What a finished command left running is ended up to 200 ms later. A process that the system itself
 //!   holds, and a chain that starts new sessions without end, may outlive that.
+//! - If somebody outside kills offshoot and its helper at the same moment, nobody is left to end the
+//!   command. If either dies alone, or the helper is only stopped, it is ended.
 //! - That the end of a command is the end of all it started is promised on Linux alone. Elsewhere
 //!   commands are `unfenced`, and one that starts a session of its own gets away.
 

@@ -27,8 +27,6 @@ pub struct Policy {
     pub network: bool,
     /// True if namespaces are to be tried.
     pub namespaces: bool,
-    /// True if it may open local sockets, as far as the kernel can hold them to `writable`.
-    pub local_sockets: bool,
     /// Processes that it must not disturb where the kernel cannot hold signals back by itself. The
     /// helper is added by itself.
     pub protected: Vec<i32>,
@@ -45,7 +43,6 @@ impl Policy {
             system: places::system(),
             network: false,
             namespaces: true,
-            local_sockets: false,
             protected: Vec::new(),
             promised: FenceLevel::Unfenced,
         }

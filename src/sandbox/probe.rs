@@ -26,7 +26,7 @@ impl Sandbox {
     pub async fn fence(&self) -> Fence {
         self.found
             .get_or_init(|| async {
-                match self.send(self.job()).await {
+                match self.try_out().await {
                     Ok(effects) => judge(&effects),
                     Err(why) => Fence::none(format!("the fence could not be tried: {why}")),
                 }
@@ -35,8 +35,21 @@ impl Sandbox {
             .clone()
     }
 
-    async fn send(&self, (job, keep): (Result<Job, String>, Bait)) -> Result<Effects, String> {
-        let job = job?;
+    /// What is laid out is looked after on a thread that may block.
+    async fn try_out(&self) -> Result<Effects, String> {
+        let helper = self.settings().helper.clone();
+        let laying = tokio::task::spawn_blocking(move || {
+            let bait = Bait::lay(&helper);
+            job(&helper, &bait.errand()).map(|job| (job, bait))
+        });
+        let (job, bait) = laying.await.map_err(|fault| fault.to_string())??;
+        let effects = self.send(job).await;
+        // A panic of the thread has left nothing to be done.
+        drop(tokio::task::spawn_blocking(move || drop(bait)).await);
+        effects
+    }
+
+    async fn send(&self, job: Job) -> Result<Effects, String> {
         let mut song = Vec::new();
         let cancel = CancellationToken::new();
         let listen = |piece: &[u8]| {
@@ -44,7 +57,6 @@ impl Sandbox {
             song.extend_from_slice(&piece[..room]);
         };
         let sent = tokio::time::timeout(PATIENCE * 2, self.run(job, listen, &cancel)).await;
-        drop(keep);
         let ended = sent
             .map_err(|_| "it took too long".to_owned())?
             .map_err(|error: SandboxError| error.to_string())?;
@@ -55,35 +67,21 @@ impl Sandbox {
         serde_json::from_str(song.trim())
             .map_err(|error| format!("it said `{}`: {error}", song.trim()))
     }
+}
 
-    fn job(&self) -> (Result<Job, String>, Bait) {
-        let bait = Bait::lay(&self.settings().helper);
-        let errand = Errand {
-            outside: bait
-                .file
-                .as_ref()
-                .map_or("/etc/shadow".to_owned(), |file| file.path().display().to_string()),
-            sender: i32::try_from(std::process::id()).unwrap_or_default(),
-            bystander: bait.bystander.as_ref().map_or(0, |it| i32::try_from(it.id()).unwrap_or(0)),
-            port: bait.server.as_ref().map_or(0, port),
-        };
-        (self.job_for(&errand), bait)
-    }
-
-    fn job_for(&self, errand: &Errand) -> Result<Job, String> {
-        let helper = &self.settings().helper;
-        let program = std::fs::canonicalize(helper)
-            .map_err(|error| format!("{}: {error}", helper.display()))?;
-        Ok(Job {
-            program: program.clone().into(),
-            arguments: errand.arguments().into_iter().map(Into::into).collect(),
-            folder: Path::new("/").to_owned(),
-            ground: Ground { writable: Vec::new(), readable: vec![program] },
-            environment: Vec::new(),
-            network: false,
-            time_limit: PATIENCE,
-        })
-    }
+/// The canary's flight, by a helper at this place. Blocks.
+fn job(helper: &Path, errand: &Errand) -> Result<Job, String> {
+    let program =
+        std::fs::canonicalize(helper).map_err(|error| format!("{}: {error}", helper.display()))?;
+    Ok(Job {
+        program: program.clone().into(),
+        arguments: errand.arguments().into_iter().map(Into::into).collect(),
+        folder: Path::new("/").to_owned(),
+        ground: Ground { writable: Vec::new(), readable: vec![program] },
+        environment: Vec::new(),
+        network: false,
+        time_limit: PATIENCE,
+    })
 }
 
 fn port(server: &TcpListener) -> u16 {
@@ -91,7 +89,7 @@ fn port(server: &TcpListener) -> u16 {
 }
 
 /// What the canary must not be able to get at. Where it cannot be laid, the canary has less to try
-/// and tries the rest.
+/// and tries the rest. Laying it and dropping it block.
 struct Bait {
     file: Option<tempfile::NamedTempFile>,
     server: Option<TcpListener>,
@@ -121,5 +119,17 @@ impl Bait {
             .spawn();
         let server = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).ok();
         Self { file, server, bystander: bystander.ok() }
+    }
+
+    fn errand(&self) -> Errand {
+        let file = self.file.as_ref();
+        let bystander = self.bystander.as_ref();
+        Errand {
+            outside: file
+                .map_or("/etc/shadow".to_owned(), |file| file.path().display().to_string()),
+            sender: i32::try_from(std::process::id()).unwrap_or_default(),
+            bystander: bystander.map_or(0, |it| i32::try_from(it.id()).unwrap_or(0)),
+            port: self.server.as_ref().map_or(0, port),
+        }
     }
 }

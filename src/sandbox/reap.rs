@@ -1,7 +1,7 @@
 //! Asks for every process that ends below the helper, so that none stays as a zombie and the system
 //! can tell that nothing is left. It ends nothing itself.
 
-use std::sync::mpsc::Sender;
+use std::sync::mpsc::SyncSender;
 
 use rustix::io::Errno;
 use rustix::process::{Pid, WaitOptions, WaitStatus, wait};
@@ -13,7 +13,7 @@ use super::wire::How;
 /// that the system would say that there is nothing.
 ///
 /// It waits for any child whatever its group, since what left its session is to be found as well.
-pub(super) fn all(command: Pid, tell: &Sender<Happening>) {
+pub(super) fn all(command: Pid, tell: &SyncSender<Happening>) {
     loop {
         match wait(WaitOptions::empty()) {
             Ok(Some((pid, status))) if pid == command => {

@@ -5,10 +5,12 @@ use std::time::Duration;
 
 use crate::domain::approval::{Asker, Mode};
 use crate::domain::budget::{Budget, Preset, Totals};
+use crate::domain::context_store::Sensitivity;
 use crate::domain::event::Level;
 use crate::domain::fence::Fence;
 use crate::domain::ids::SessionId;
 use crate::domain::role::{Permission, Role};
+use crate::domain::role_file::RoleFile;
 use crate::domain::rules::Rules;
 use crate::domain::scope::PathScope;
 use crate::domain::usage::MicroUsd;
@@ -21,10 +23,7 @@ use crate::workspace::Workspace;
 
 /// Tells the time of day.
 pub use crate::agent::host::Clock as ClockFn;
-pub use crate::agent::host::Share;
-
-/// Makes the provider that answers with the named model, or says why it cannot.
-pub type Switch = Arc<dyn Fn(&str) -> Result<Arc<dyn Provider>, String> + Send + Sync>;
+pub use crate::agent::host::{Share, Switch};
 
 /// Keeps the answer to whether the project's own files are trusted, or says why it cannot. May block.
 pub type KeepTrust = Arc<dyn Fn(bool) -> Result<(), String> + Send + Sync>;
@@ -41,12 +40,24 @@ pub struct Found {
 pub type Detect = std::pin::Pin<Box<dyn Future<Output = Option<Found>> + Send>>;
 
 /// A text that the user gave a name.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct Pin {
     /// The key that tasks choose it by.
     pub name: String,
+    /// Where it came from, in words.
+    pub source: String,
     /// The text.
     pub text: String,
+    /// Who may see it.
+    pub sensitivity: Sensitivity,
+}
+
+impl Pin {
+    /// A text that any child may be given.
+    pub fn normal(name: impl Into<String>, text: impl Into<String>) -> Self {
+        let (name, text) = (name.into(), text.into());
+        Self { name, source: "the user".to_owned(), text, sensitivity: Sensitivity::Normal }
+    }
 }
 
 /// What each run of the session may spend.
@@ -129,7 +140,9 @@ pub struct Config {
     pub patience: Patience,
     /// At which part of the model's window a conversation is summarised.
     pub compact_at: Share,
-    /// Roles beside the built-in ones.
+    /// Roles that files describe, the user's before the project's.
+    pub role_files: Vec<RoleFile>,
+    /// Roles of the host, beside all others.
     pub more_roles: Vec<Role>,
     /// Everything ends this long after the start.
     pub timeout: Option<Duration>,

@@ -13,6 +13,8 @@ use crate::agent::host::Host;
 use crate::domain::changes::{ChangeList, Difference, FileKind, FileState};
 use crate::domain::event::{Fact, Level};
 use crate::domain::ids::{RunId, TaskId};
+use crate::domain::secret_file::looks_secret;
+use crate::journal::redact::Redactor;
 use crate::workspace::path::on_one_line;
 use crate::workspace::shadow::Shadow;
 use crate::workspace::snapshot::Tracker;
@@ -50,13 +52,17 @@ impl Conversation {
     }
 }
 
-/// Where copies of changed files go: with the session's other files, or nowhere but here.
+/// Where copies of changed files go: with the session's other files, or nowhere but here. What looks
+/// like a secret, by its name or by its content, goes nowhere.
 pub(super) fn shadow(config: &Config) -> Shadow {
     let shadow = match &config.journal {
         Some(journal) => Shadow::in_folder(journal.folder().join("shadow")),
         None => Shadow::in_memory(),
     };
-    shadow.without(&config.secrets)
+    let redactor = Redactor::new(config.secrets.clone());
+    shadow.without(move |path, content| {
+        looks_secret(&path.to_string_lossy()) || redactor.finds(content)
+    })
 }
 
 /// The changes as a unified diff, or in words that there are none.

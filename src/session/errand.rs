@@ -9,7 +9,7 @@ use crate::agent::{changes, compact, conclude};
 use crate::domain::event::{Fact, Level, RunFinished};
 use crate::domain::hash::Sha;
 use crate::domain::history::History;
-use crate::domain::report::{By, Ending, Report};
+use crate::domain::report::{By, Ending, Report, Status, Warning, WarningCode};
 use crate::domain::usage::Usage;
 use crate::domain::violation::Code;
 use crate::provider::ToolChoice;
@@ -87,6 +87,9 @@ async fn finish(run: Run, ending: Ending) -> (History, Usage) {
     for child in run.record.unfinished_children() {
         shared.emit(unfinished_notice(child)).await;
     }
+    for notice in run.record.children.iter().filter_map(unshown_notice) {
+        shared.emit(notice).await;
+    }
     // Words of an earlier turn are no answer of a run that completed without any.
     let ended_by_itself = matches!(ending, Ending::Completed | Ending::Blocked(_));
     let silent = ended_by_itself && conclude::last_message_is_silent(&run);
@@ -134,4 +137,44 @@ fn unfinished_notice(child: &Report) -> Fact {
     let text =
         format!("task {number}did not finish ({what}{by}): its result is unconfirmed{review}");
     Fact::notice(Level::Warning, "UNFINISHED_CHILD", text)
+}
+
+/// What a child that completed says and the workspace does not show; the answer may repeat it.
+fn unshown_notice(child: &Report) -> Option<Fact> {
+    if child.status != Status::Completed {
+        return None;
+    }
+    let said: Vec<String> = child.warnings.iter().filter_map(unshown).collect();
+    if said.is_empty() {
+        return None;
+    }
+    let number = child.task_id.map_or_else(String::new, |task| format!("#{} ", task.0));
+    let text = format!("task {number}{}", said.join("; it "));
+    Some(Fact::notice(Level::Warning, "UNCONFIRMED_CHILD", text))
+}
+
+fn unshown(warning: &Warning) -> Option<String> {
+    match warning.code {
+        WarningCode::ClaimedUnchanged => {
+            let text = &warning.text;
+            let what = text.split_once(": ").map_or(text.as_str(), |(_, paths)| paths);
+            Some(format!("says that it changed {what}; the workspace does not show it"))
+        }
+        WarningCode::TestsNotRun => Some(warning.text.clone()),
+        WarningCode::Unstructured
+        | WarningCode::NoText
+        | WarningCode::NoToolsUsed
+        | WarningCode::EvidenceMissing
+        | WarningCode::EvidenceNotRead
+        | WarningCode::EvidenceLine
+        | WarningCode::EvidenceScope
+        | WarningCode::EvidenceViaBash
+        | WarningCode::ChangedUnclaimed
+        | WarningCode::ChangedOutside
+        | WarningCode::CallRefused
+        | WarningCode::FieldDropped
+        | WarningCode::Cut
+        | WarningCode::Unfinished
+        | WarningCode::Claimed => None,
+    }
 }

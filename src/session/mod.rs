@@ -9,10 +9,13 @@ mod diff;
 mod errand;
 mod held;
 mod models;
+mod pinning;
+mod roles;
 mod rules;
 pub mod server;
 pub mod setup;
 mod shell;
+mod steering;
 mod trust;
 
 use std::sync::atomic::{AtomicBool, AtomicU32};
@@ -28,16 +31,18 @@ use crate::agent::cancel::{CancelScope, LiveTasks};
 use crate::agent::changes::Changes;
 use crate::agent::clock::RunClock;
 use crate::agent::host::{Host, Inbox, RunTree, Typed};
+use crate::agent::places::Seat;
 use crate::agent::run::{Run, RunShared, standing_tokens};
+use crate::agent::steering::Steering;
 use crate::domain::command::Command;
-use crate::domain::context_store::{ContextStore, Sensitivity, Snippet, SnippetKind};
+use crate::domain::context_store::{ContextStore, Snippet};
 use crate::domain::contract::{Contract, Root};
 use crate::domain::event::{Event, Fact, Level, Origin};
 use crate::domain::history::History;
 use crate::domain::ids::RunId;
 use crate::domain::ledger::Ledger;
 use crate::domain::report::{By, Ending};
-use crate::domain::role::{OUTPUT_PER_REQUEST, Permission, Role, RoleTable};
+use crate::domain::role::{OUTPUT_PER_REQUEST, Permission};
 use crate::domain::scope::PathScope;
 use crate::domain::usage::Usage;
 use crate::journal::hub::{Hub, HubOptions, HubTask, subscription};
@@ -49,6 +54,7 @@ use crate::workspace::shadow::Shadow;
 use crate::workspace::snapshot::Tracker;
 
 use errand::Errand;
+use roles::Roles;
 use shell::Shell;
 
 pub use config::{ClockFn, Config, Detect, Found, KeepTrust, Pin, RunLimits, Share, Switch};
@@ -84,6 +90,7 @@ async fn converse(
     outlet: mpsc::Sender<Arc<Event>>,
     mut inbox: mpsc::Receiver<Command>,
 ) {
+    config.secrets = pinning::secrets(&config);
     let shadow = diff::shadow(&config);
     let (hub, hub_task) = Hub::start(HubOptions {
         clock: Arc::clone(&config.clock),
@@ -108,6 +115,7 @@ async fn look_around(config: &mut Config) -> Option<Found> {
 struct Running {
     id: RunId,
     scope: CancelScope,
+    shared: Arc<RunShared>,
     task: JoinHandle<(History, Usage)>,
     /// True once it has told its end; then there is nothing left to cancel.
     over: Arc<AtomicBool>,
@@ -126,7 +134,7 @@ struct Conversation {
     /// What of the project's rules was told to be missing.
     rules_left_out: Vec<String>,
     paths: Vec<PathScope>,
-    more_roles: Vec<Role>,
+    roles: Roles,
     root: CancelScope,
     ends_at: Option<Instant>,
     history: History,
@@ -165,7 +173,7 @@ impl Conversation {
             keep_trust: config.keep_trust,
             rules_left_out: Vec::new(),
             paths: config.paths,
-            more_roles: config.more_roles,
+            roles: Roles::new(config.role_files, config.more_roles),
             root: CancelScope::root(),
             ends_at: config.timeout.and_then(|after| Instant::now().checked_add(after)),
             history: History::new(),
@@ -189,6 +197,7 @@ impl Conversation {
                 fence: config.fence,
                 test_command: config.test_command,
                 store: Mutex::new(ContextStore::default()),
+                listed: Mutex::default(),
                 redactor: Redactor::new(config.secrets.clone()),
                 secrets: config.secrets,
                 max_depth: config.max_depth,
@@ -223,24 +232,12 @@ impl Conversation {
         for pin in config.pins {
             conversation.pin(pin).await;
         }
+        conversation.check_models().await;
         conversation
     }
 
     async fn tell(&self, fact: Fact) {
         self.host.emit(&Origin::session(), fact).await;
-    }
-
-    async fn pin(&self, pin: Pin) {
-        let card = self.host.store().put(
-            pin.name,
-            SnippetKind::Pin,
-            "pinned by the user",
-            pin.text.clone(),
-            Sensitivity::Normal,
-        );
-        let fact =
-            Fact::ContextAdded { card, sensitivity: Sensitivity::Normal, text: Some(pin.text) };
-        self.tell(fact).await;
     }
 
     /// Carries out commands until the session is to end; returns why.
@@ -285,20 +282,21 @@ impl Conversation {
                 self.submit(Typed { words: text, must_delegate: false }).await;
             }
             Command::Delegate { role, text } => {
-                let words = match role {
-                    Some(role) => format!("Delegate this to the role {role} with `task`: {text}"),
-                    None => format!("Delegate this with `task`: {text}"),
-                };
+                let words = self.delegation(role, text);
                 self.submit(Typed { words, must_delegate: true }).await;
             }
             Command::CancelTask { task } => self.cancel_task(task).await,
             Command::Stop => self.stop().await,
+            Command::Steer { target, steer } => self.steer(target, steer).await,
             Command::SetBudget { budget } => self.set_budget(budget).await,
             Command::Compact => self.compact().await,
             Command::ListModels => self.list_models().await,
             Command::SetModel { model } => self.set_model(&model).await,
             Command::SetMode { mode } => self.set_mode(mode).await,
             Command::Decide { run, call, answer } => self.decide(&run, &call, answer).await,
+            Command::Pin { name, text, local_only } => {
+                self.pin_typed(name, text, local_only).await;
+            }
             Command::Diff { task } => self.show_diff(task).await,
             Command::Shell { command } => self.shell(command).await,
             Command::Trust { trusted } => self.answer_trust(trusted).await,
@@ -346,6 +344,7 @@ impl Conversation {
     /// conversation goes on from where it began.
     async fn run_lost(&mut self, running: Running, error: &tokio::task::JoinError) {
         self.history = running.before;
+        self.host.forget_listing();
         self.history.close("the run was lost");
         let text = format!("internal error: the run was lost ({error}); its answer is missing");
         self.tell(Fact::notice(Level::Error, "RUN_LOST", text)).await;
@@ -364,11 +363,12 @@ impl Conversation {
         }
         let scope = self.root.child();
         let shared = self.parent_shared(id.clone(), errand.words(), scope.clone(), rules);
+        let shared = Arc::new(shared);
         let before = std::mem::take(&mut self.history);
-        let run = Run::new(Arc::new(shared), before.clone(), Some(Arc::clone(&self.typed)));
+        let run = Run::new(Arc::clone(&shared), before.clone(), Some(Arc::clone(&self.typed)));
         let over = Arc::<AtomicBool>::default();
         let task = tokio::spawn(errand.carry_out(run, Arc::clone(&over)));
-        self.running = Some(Running { id, scope, task, over, before });
+        self.running = Some(Running { id, scope, shared, task, over, before });
     }
 
     fn parent_shared(
@@ -379,8 +379,7 @@ impl Conversation {
         project_rules: Option<Snippet>,
     ) -> RunShared {
         let host = Arc::clone(&self.host);
-        let mut roles = RoleTable::built_in(self.limits.preset);
-        self.more_roles.iter().cloned().for_each(|role| roles.insert(role));
+        let roles = self.role_table();
         let identity = self.provider.identity();
         let permissions = held::permissions(&self.permissions, host.mode());
         let tools = held::tools(&host.toolbox, &permissions);
@@ -401,11 +400,15 @@ impl Conversation {
         });
         let system = briefing::parent_prompt(&roles, &contract, host.asker);
         let schemas = host.toolbox.schemas(&tools);
+        let tree = RunTree::new(self.switch.clone(), ledger, roles);
         RunShared {
             standing_tokens: standing_tokens(&system, &schemas),
             system: system.into(),
             schemas: schemas.into(),
-            tree: Arc::new(RunTree::new(Arc::clone(&self.provider), ledger, roles)),
+            seat: Seat::root(Arc::clone(&tree.places)),
+            own_store: Mutex::default(),
+            tree: Arc::new(tree),
+            provider: Arc::clone(&self.provider),
             contract,
             account,
             origin: Origin::parent(id),
@@ -414,6 +417,7 @@ impl Conversation {
             children: Mutex::default(),
             seen: Arc::clone(&self.seen),
             clock: RunClock::start(),
+            steering: Arc::<Steering>::default(),
             host,
         }
     }

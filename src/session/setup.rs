@@ -22,9 +22,6 @@ use crate::tool::run_tests::RunTests;
 use crate::tool::toolbox::Toolbox;
 use crate::workspace::{Workspace, WorkspaceError};
 
-/// Without a raised limit the parent delegates and no child does.
-const MAX_DEPTH: u32 = 1;
-
 /// Why a session cannot be set up, in one sentence each.
 #[derive(Debug, thiserror::Error)]
 pub enum SetupError {
@@ -87,12 +84,13 @@ pub fn config(settings: &Settings) -> Result<Config, SetupError> {
         test_command: settings.hands.test_command.clone(),
         fence: None,
         sandbox: sandbox(settings),
-        max_depth: MAX_DEPTH,
+        max_depth: settings.limits.depth,
         patience: plan.patience(provider.identity().local),
         compact_at: server::share(settings.compact_at),
+        role_files: settings.roles.clone(),
         more_roles: Vec::new(),
         timeout: settings.timeout,
-        pins: pins.map(|pin| Pin { name: pin.name.clone(), text: pin.text.clone() }).collect(),
+        pins: pins.map(pinned).collect(),
         secrets: settings.secret_texts(),
         journal: settings.sessions.as_deref().map(|folder| Journal::create(folder, id)),
         notices: remarks
@@ -101,6 +99,11 @@ pub fn config(settings: &Settings) -> Result<Config, SetupError> {
         clock: Arc::new(|| Timestamp::from(SystemTime::now())),
         provider,
     })
+}
+
+fn pinned(pin: &crate::settings::Pin) -> Pin {
+    let crate::settings::Pin { name, source, text, sensitivity } = pin.clone();
+    Pin { name, source, text, sensitivity }
 }
 
 /// What the parent may do in the freest mode; the mode of the moment takes some of it back at the

@@ -13,6 +13,7 @@ use tokio_util::sync::CancellationToken;
 use super::Conversation;
 use crate::agent::follow::follow;
 use crate::agent::host::{Host, Inbox};
+use crate::agent::keeping;
 use crate::domain::event::{Fact, Failure, Level, Origin};
 use crate::domain::hash::Sha;
 use crate::domain::ids::CallId;
@@ -100,7 +101,8 @@ impl Errand {
         let arguments = json!({ "command": self.command, "timeout_s": MAX_TIME.as_secs() });
         let working = Bash::new().run(arguments, self.context(progress));
         let tell = |text| self.tell(Fact::ToolProgress { call: self.call.clone(), text });
-        let output = follow(working, shown, tell).await;
+        let mut output = follow(working, shown, tell).await;
+        keeping::blot(&self.host, &mut output);
         let duration_ms = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
         // It is there for the model before anybody can answer to its end.
         self.inbox.put_beside(as_data(&self.command, &output.text));

@@ -15,8 +15,8 @@ impl Conversation {
         let (level, text) = match (kept, trusted) {
             (Ok(Ok(())), true) => (
                 Level::Info,
-                "the project's own files are trusted as they are now; this holds from the next \
-                 start on"
+                "the project's own files are trusted as they are now; this session goes on with \
+                 only what narrows of them, and all of them hold when offshoot starts here again"
                     .to_owned(),
             ),
             (Ok(Ok(())), false) => (

@@ -147,6 +147,7 @@ impl Layers {
             ("--max-turns", Key::BudgetTurns, options.max_turns.clone()),
             ("--max-cost", Key::BudgetMaxCost, options.max_cost.clone()),
             ("--max-delegations", Key::BudgetDelegations, number(options.max_delegations)),
+            ("--max-depth", Key::BudgetDepth, options.max_depth.clone()),
             ("--max-active", Key::BudgetActive, number(options.max_active)),
             ("--lang", Key::Lang, options.lang.map(|lang| language(lang).to_owned())),
             (

@@ -31,6 +31,8 @@ pub struct Limits {
     pub parent: Budget,
     /// What all descendants may use together.
     pub totals: Totals,
+    /// Levels of children.
+    pub depth: u32,
     /// What the session may cost, where the user set it.
     pub max_cost: Option<Limit>,
     /// True if a project asked for that, and not the user.
@@ -54,9 +56,10 @@ impl Limits {
         let small = |key| layers.whole(key).and_then(|number| u32::try_from(number).ok());
         totals.delegations = small(Key::BudgetDelegations).unwrap_or(totals.delegations);
         totals.active = small(Key::BudgetActive).unwrap_or(totals.active);
+        let depth = small(Key::BudgetDepth).unwrap_or(1);
         let max_cost_of_project =
             matches!(layers.origin(Key::BudgetMaxCost), Origin::ProjectFile(_));
-        Self { preset, parent, totals, max_cost, max_cost_of_project }
+        Self { preset, parent, totals, depth, max_cost, max_cost_of_project }
     }
 
     /// What the whole session may cost, where the user bounded it.

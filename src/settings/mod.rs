@@ -13,6 +13,7 @@ mod places;
 mod project;
 mod prompt;
 mod provider;
+mod roles;
 mod surroundings;
 mod table;
 pub mod trust;
@@ -26,6 +27,7 @@ use secrecy::{ExposeSecret, SecretString};
 use crate::cli::{Language, Options, OutputFormat, Typed, Verb};
 use crate::domain::event::Level;
 use crate::domain::exit::Exit;
+use crate::domain::role_file::RoleFile;
 use crate::domain::usage::{MicroUsd, Prices};
 use layers::Layers;
 use project::Project;
@@ -149,6 +151,8 @@ pub struct Settings {
     pub hands: Hands,
     /// Whether the project's own files are trusted.
     pub trust: Trust,
+    /// The roles that files describe, the user's before the project's.
+    pub roles: Vec<RoleFile>,
     /// The environment that this program was started with.
     pub variables: Variables,
     /// What each question may use.
@@ -209,12 +213,22 @@ impl Settings {
             workspace: &workspace,
             on_screen,
         };
+        let limits = Limits::new(&layers);
+        let agents = places::users_agents(&env);
         Ok(Self {
+            roles: roles::read_all(agents.as_deref(), &project, limits.preset, &mut remarks),
             hands: Hands::new(&layers, &options, ground, &mut remarks)?,
             trust,
-            limits: Limits::new(&layers),
+            limits,
             timeout: options.timeout.as_deref().map(limits::timeout).transpose()?,
-            pins: pins::read_all(&options.pin, &current_dir)?,
+            pins: pins::read_all(
+                pins::Typed {
+                    plain: &options.pin,
+                    local: &options.pin_local,
+                    secret: &options.pin_secret,
+                },
+                &current_dir,
+            )?,
             sessions,
             lang: language(&layers, &env),
             color: layers.switch(Key::Color),

@@ -33,6 +33,11 @@ pub(super) fn users_file(env: &Env) -> Option<PathBuf> {
     xdg(env, "XDG_CONFIG_HOME", ".config").map(|folder| folder.join("offshoot/config.toml"))
 }
 
+/// The folder of the user's own roles; it need not exist.
+pub(super) fn users_agents(env: &Env) -> Option<PathBuf> {
+    xdg(env, "XDG_CONFIG_HOME", ".config").map(|folder| folder.join("offshoot/agents"))
+}
+
 /// A path that a user wrote in a setting of one path.
 pub(super) fn written(layers: &Layers, key: Key, env: &Env, dir: &Path) -> Option<PathBuf> {
     layers.text(key).map(|text| at(text, layers.origin(key), env, dir))

@@ -96,6 +96,8 @@ pub enum Key {
     BudgetMaxCost,
     /// Children of a parent run.
     BudgetDelegations,
+    /// Levels of children.
+    BudgetDepth,
     /// Children at the same time.
     BudgetActive,
 }
@@ -160,7 +162,7 @@ use Fallback::Open;
 use Project::{Add, Freely, Lower, Never};
 
 /// All settings, in the order of [`Key`] and of `assets/config.toml`.
-pub(super) const ROWS: [Row; 46] = [
+pub(super) const ROWS: [Row; 47] = [
     row(Key::Provider, "provider", Kind::Text, Open, Never),
     row(Key::Model, "model", Kind::Text, Open, Never),
     row(Key::BaseUrl, "base_url", Kind::Text, Open, Never),
@@ -230,6 +232,7 @@ pub(super) const ROWS: [Row; 46] = [
     row(Key::BudgetOutputTokens, "budget.output_tokens", Kind::Amount, Open, Lower),
     row(Key::BudgetMaxCost, "budget.max_cost_usd", Kind::Dollars, Open, Lower),
     row(Key::BudgetDelegations, "budget.delegations", Kind::Whole(0, 10_000), Open, Lower),
+    row(Key::BudgetDepth, "budget.depth", Kind::Whole(1, 4), Fallback::Whole(1), Lower),
     row(Key::BudgetActive, "budget.active", Kind::Whole(1, 1_000), Open, Lower),
 ];
 

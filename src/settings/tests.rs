@@ -5,6 +5,7 @@ use std::path::Path;
 use super::*;
 use crate::cli::{Parsed, parse};
 use crate::domain::budget::{Dimension, Limit};
+use crate::domain::context_store::Sensitivity;
 
 struct World {
     dir: tempfile::TempDir,
@@ -143,7 +144,7 @@ fn an_ollama_is_looked_for_where_its_own_variable_says_and_only_on_this_machine(
 
 #[test]
 fn what_cannot_be_used_is_said_in_one_sentence() {
-    let cases: [(&[&str], u8, &str); 34] = [
+    let cases: [(&[&str], u8, &str); 41] = [
         (&["--provider", "openai"], 2, "OPENAI_API_KEY"),
         (&["--provider", "anthropic"], 2, "ANTHROPIC_API_KEY"),
         (&["--retries", "-1"], 2, "--retries is `-1`; it takes a whole number from 0 to 20"),
@@ -178,9 +179,17 @@ fn what_cannot_be_used_is_said_in_one_sentence() {
         (&["--pin", "a:b=1"], 2, "is no name"),
         (&["--pin", "a=1", "--pin", "a=2"], 2, "given twice"),
         (&["--pin", "a=@missing"], 2, "cannot be read from missing"),
+        (&["--pin-local", "x"], 2, "--pin-local x has no `=`"),
+        (&["--pin-secret", "hunter22"], 2, "write NAME=@FILE"),
+        (&["--pin-secret", "hunter22=="], 2, "write NAME=@FILE"),
+        (&["--pin-secret", "a=hunter22"], 2, "off the command line"),
+        (&["--pin-secret", "a=@missing"], 2, "cannot be read from missing"),
+        (&["--pin-secret", "a=@file"], 2, "too short"),
+        (&["--pin", "a=1", "--pin-secret", "a=@long"], 2, "--pin-secret a is given twice"),
     ];
     let world = World::new(&[HOME]);
     std::fs::write(world.dir.path().join("file"), "x").unwrap();
+    std::fs::write(world.dir.path().join("long"), "hunter22-and-more").unwrap();
     for (arguments, code, expected) in cases {
         // A value that begins with a dash is joined, as a shell user has to do as well.
         let joined: Vec<String> = match arguments {
@@ -263,6 +272,12 @@ fn limits_come_from_the_preset_and_from_numbers() {
     assert_eq!(limits.parent[Dimension::CostUsd], Limit::Of(250_000));
     assert_eq!(limits.parent[Dimension::ToolCalls], Limit::Of(120));
     assert_eq!((limits.totals.delegations, limits.totals.active), (0, 2));
+    assert_eq!(limits.depth, 1);
+    assert_eq!(world.settings(&["--max-depth", "4"]).unwrap().limits.depth, 4);
+    for typed in ["0", "5", "-1", "two", "unlimited"] {
+        let refused = world.settings(&["--max-depth", typed]).unwrap_err().to_string();
+        assert!(refused.contains("INVALID_BUDGET") && refused.contains("--max-depth"), "{refused}");
+    }
     let lifted = world.settings(&["--max-turns", "unlimited"]).unwrap().limits;
     assert_eq!(lifted.parent[Dimension::Turns], Limit::Unlimited);
 }
@@ -286,6 +301,13 @@ fn pins_are_texts_or_files() {
     let pins = world.settings(&["--pin", "a=b=c", "--pin", "备注=@notes.md"]).unwrap().pins;
     let shown: Vec<_> = pins.iter().map(|pin| (pin.name.as_str(), pin.text.as_str())).collect();
     assert_eq!(shown, [("a", "b=c"), ("备注", "from a file")]);
+    let flags = ["--pin-secret", "s=@notes.md", "--pin-local", "l=text", "--pin", "p=text"];
+    let pins = world.settings(&flags).unwrap().pins;
+    let shown: Vec<_> = pins.iter().map(|pin| (pin.name.as_str(), pin.sensitivity)).collect();
+    let expected =
+        [("p", Sensitivity::Normal), ("l", Sensitivity::LocalOnly), ("s", Sensitivity::Secret)];
+    assert_eq!(shown, expected);
+    assert!(!format!("{pins:?}").contains("from a file"));
     std::fs::write(world.dir.path().join("big"), vec![b'x'; 1024 * 1024 + 1]).unwrap();
     assert!(world.refusal(&["--pin", "a=@big"]).1.contains("1 MiB"));
     assert!(world.refusal(&["--pin", "a=@."]).1.contains("no regular file"));

@@ -67,6 +67,19 @@ pub struct Verdict {
     pub reason: Option<String>,
 }
 
+/// What a person allowed beyond one call.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Grant {
+    /// Whom it was given to.
+    pub asker: Asker,
+    /// The tool.
+    pub tool: String,
+    /// The first words of a command, or a path.
+    pub prefix: String,
+    /// True if it holds for the whole session, false for that run alone.
+    pub session: bool,
+}
+
 /// All that wait, the oldest first.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Approvals(Vec<Approval>);

@@ -6,6 +6,7 @@ use crate::domain::event::{Fact, Failure, Timestamp};
 use crate::domain::ids::CallId;
 
 use super::approval::Verdict;
+use super::command_end::CommandEnd;
 use super::delegation::NodeId;
 use super::fold_own::OWN_COMMAND;
 
@@ -16,6 +17,11 @@ const TAIL_BYTES: usize = 32 * 1_024;
 const LIVE_ROWS: usize = 3;
 /// The same for a command of the user's own, which is looked at for its output.
 const OWN_ROWS: usize = 8;
+
+/// The tool that shows the parent's list of what is to be done.
+const TODO: &str = "todo";
+/// Rows of that list that stand under its call.
+const TODO_ROWS: usize = 10;
 
 /// How a call stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -62,6 +68,8 @@ pub struct Call {
     pub verdict: Option<Verdict>,
     /// For a `task` call: the child that it became.
     pub child: Option<NodeId>,
+    /// True for a list of what is to be done once there is a newer one.
+    pub superseded: bool,
 }
 
 impl Call {
@@ -76,6 +84,7 @@ impl Call {
             written: 0,
             verdict: None,
             child: None,
+            superseded: false,
         }
     }
 
@@ -92,9 +101,31 @@ impl Call {
         self.name == OWN_COMMAND
     }
 
+    /// True for the parent's list of what is to be done, once it is taken.
+    pub fn is_list(&self) -> bool {
+        self.name == TODO && matches!(self.state, CallState::Finished { ok: true, .. })
+    }
+
+    /// The items of a list, each with its mark before it: `[x]` done, `[>]` in progress, `[ ]` open.
+    pub fn items(&self) -> impl Iterator<Item = &str> {
+        self.output.lines().filter(|line| self.is_list() && line.starts_with('['))
+    }
+
+    /// The items that stand under the newest list: of a long one those from the last that is done
+    /// before the first that is not.
+    fn listed(&self) -> Vec<&str> {
+        let items: Vec<&str> = self.items().collect();
+        let open = items.iter().position(|item| !item.starts_with("[x]")).unwrap_or(items.len());
+        let from = open.saturating_sub(1).min(items.len().saturating_sub(TODO_ROWS));
+        items.into_iter().skip(from).take(TODO_ROWS).collect()
+    }
+
     /// The last lines of what it wrote that stand under it: of a running call, and of the user's
-    /// own command for good.
+    /// own command for good; and the items of the newest list of what is to be done.
     pub fn tail(&self) -> Vec<&str> {
+        if self.is_list() {
+            return if self.superseded { Vec::new() } else { self.listed() };
+        }
         let most = match self.state {
             CallState::Running | CallState::Finished { .. } if self.is_own() => OWN_ROWS,
             CallState::Running if self.child.is_none() => LIVE_ROWS,
@@ -125,6 +156,11 @@ impl Call {
             CallState::Requested | CallState::Asking | CallState::Running => false,
             CallState::Finished { ok, .. } => !ok,
         }
+    }
+
+    /// How the command that it ran ended, once that is known.
+    pub fn command_end(&self) -> Option<CommandEnd<'_>> {
+        if self.is_open() { None } else { CommandEnd::of(&self.name, &self.output) }
     }
 
     /// The arguments in one line: the values alone, the telling one first; text unquoted where it

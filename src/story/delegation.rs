@@ -357,18 +357,25 @@ impl Delegations {
         self.count_queue();
     }
 
-    /// Those that wait are started in the order of their delegation, so each knows how many are
-    /// before it.
+    /// Those that wait are started in the order of the tree, a child's before its later siblings,
+    /// so each knows how many are before it.
     fn count_queue(&mut self) {
-        let mut waiting = 0;
-        for id in &self.live {
-            if let Some(Node { state: NodeState::Queued { position }, .. }) =
-                self.nodes.get_mut(id.0)
-            {
-                *position = waiting;
-                waiting += 1;
+        let mut waiting: Vec<NodeId> =
+            self.live().filter(|node| node.is_queued()).map(|node| node.id).collect();
+        waiting.sort_by_cached_key(|id| self.path(*id));
+        for (place, id) in (0..).zip(waiting) {
+            if let Some(node) = self.nodes.get_mut(id.0) {
+                node.state = NodeState::Queued { position: place };
             }
         }
+    }
+
+    /// A node below those above it, the topmost first.
+    fn path(&self, id: NodeId) -> Vec<NodeId> {
+        let upwards = std::iter::successors(self.get(id), |node| self.get(node.parent?));
+        let mut path: Vec<NodeId> = upwards.map(|node| node.id).collect();
+        path.reverse();
+        path
     }
 
     fn siblings(&self, node: &Node) -> Option<&[NodeId]> {

@@ -1,10 +1,11 @@
 //! How calls ask for a person's word and get it, and which clocks stand meanwhile.
 
+use crate::domain::approval::{Decider, Decision};
 use crate::domain::event::{ChangedPath, Event, Fact, Origin};
 use crate::domain::ids::CallId;
 
 use super::Story;
-use super::approval::{Approval, Asker, Verdict};
+use super::approval::{Approval, Asker, Grant, Verdict};
 use super::call::CallState;
 use super::delegation::{Node, NodeId};
 use super::index::Place;
@@ -50,6 +51,7 @@ impl Story {
     }
 
     pub(super) fn approval_decided(&mut self, event: &Event, id: &CallId, verdict: Verdict) {
+        self.granted(&event.origin, id, &verdict);
         self.asks_no_more(&event.origin, id);
         let Some(slot) = self.runs.slot(&event.origin) else { return };
         let (place, index) = (slot.place, slot.calls.get(id).copied());
@@ -59,6 +61,27 @@ impl Story {
                 call.state = CallState::Requested;
                 call.since = event.ts;
             }
+        }
+    }
+
+    /// Keeps what a person allowed beyond the call that was asked about.
+    fn granted(&mut self, origin: &Origin, id: &CallId, verdict: &Verdict) {
+        let session = match (verdict.by, verdict.decision) {
+            (Decider::User, Decision::Session) => true,
+            (Decider::User, Decision::Child) => false,
+            (_, _) => return,
+        };
+        let asked = self
+            .approvals
+            .iter()
+            .find(|approval| approval.call == *id && Some(&approval.run) == origin.run.as_ref());
+        let Some((asked, prefix)) = asked.and_then(|asked| Some((asked, asked.prefix.clone()?)))
+        else {
+            return;
+        };
+        let grant = Grant { asker: asked.asker, tool: asked.name.clone(), prefix, session };
+        if !self.grants.contains(&grant) {
+            self.grants.push(grant);
         }
     }
 
@@ -99,7 +122,8 @@ impl Story {
                 Place::Child(id) => self.delegations.get_mut(id).and_then(|node| node.run.as_mut()),
             };
             if let Some(run) = run {
-                run.stand(stands, event.ts);
+                let from = run.quiet_from().map_or(event.ts, |from| from.max(event.ts));
+                run.stand(stands, if stands { from } else { event.ts });
             }
             at = match place {
                 Place::Parent => None,
@@ -117,7 +141,12 @@ impl Story {
             Place::Child(id) => self.delegations.get(id).is_some_and(Node::asks),
         };
         let mut running = self.running_children(place).peekable();
-        let waits = asks || running.peek().is_some();
+        let run = match place {
+            Place::Parent => self.parent.as_ref(),
+            Place::Child(id) => self.delegations.get(id).and_then(|node| node.run.as_ref()),
+        };
+        let paused = run.is_some_and(|run| run.quiet_from().is_some());
+        let waits = asks || paused || running.peek().is_some();
         let child_stands = |child: Option<NodeId>| {
             let run = child.and_then(|id| self.delegations.get(id)?.run.as_ref());
             run.is_some_and(Run::is_standing)

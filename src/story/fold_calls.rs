@@ -56,6 +56,7 @@ impl Story {
         call.finish(&event.fact, event.ts);
         call.output.clone_from(output);
         let child = call.child;
+        let is_list = call.is_list() && place == Some(Place::Parent);
         let free = *failure == Some(Failure::NotRun);
         if let Some(running) = self.running_mut(place) {
             running.retain(|running| *running != index);
@@ -66,6 +67,9 @@ impl Story {
             }
         }
         self.count_result(place, *ok, free);
+        if is_list {
+            self.list_is(index);
+        }
         if let Some(child) = child {
             self.delegation_answered(child, output, *failure, event.ts);
         }
@@ -99,6 +103,14 @@ impl Story {
         }
         self.for_each_ancestor(place, |run| run.tool_calls += 1);
         Some(index)
+    }
+
+    /// The newest list takes the place of the one before.
+    fn list_is(&mut self, index: usize) {
+        let before = self.todo.replace(index).filter(|before| *before != index);
+        if let Some(old) = before.and_then(|before| self.entry_call(before)) {
+            old.superseded = true;
+        }
     }
 
     fn count_result(&mut self, place: Option<Place>, ok: bool, free: bool) {

@@ -31,13 +31,6 @@ pub(super) struct RunIndex {
 }
 
 impl RunIndex {
-    pub(super) fn child(&self, run: &RunId) -> Option<NodeId> {
-        match self.slots.get(run)?.place {
-            Place::Child(id) => Some(id),
-            Place::Parent => None,
-        }
-    }
-
     /// The run that a cancel names by its task (`t3`) or by itself (`r2`, `t3.1`).
     pub(super) fn named(&self, target: &str) -> Option<Place> {
         if let Ok(task) = target.parse::<TaskId>() {

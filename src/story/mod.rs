@@ -7,12 +7,15 @@
 mod approval;
 mod call;
 mod changed;
+mod command_end;
+mod context;
 mod conversation;
 mod delegation;
 mod fold;
 mod fold_approvals;
 mod fold_calls;
 mod fold_own;
+mod fold_steering;
 mod fold_words;
 mod gauge;
 mod index;
@@ -21,18 +24,21 @@ mod run;
 use std::collections::HashMap;
 
 use crate::domain::budget::Budget;
-use crate::domain::event::{Event, Fact, Level, Timestamp};
-use crate::domain::ids::{CallId, RunId, SessionId};
+use crate::domain::event::{Event, Fact, Level};
+use crate::domain::ids::{CallId, SessionId};
 use crate::domain::report::Report;
 use crate::domain::usage::{MicroUsd, Usage};
 
-pub use approval::{Approval, Approvals, Asker, Verdict};
+pub use approval::{Approval, Approvals, Asker, Grant, Verdict};
 pub use call::{Call, CallState};
 pub use changed::Changed;
+pub use command_end::CommandEnd;
+pub use context::{Context, Known};
 pub use conversation::{Body, Entry, Notice, Speech};
 pub use delegation::{Counts, Delegations, Node, NodeId, NodeState, Runaway};
 pub use fold::DIFF;
 pub use fold_own::OWN_COMMAND;
+pub use fold_steering::STEERED;
 pub use gauge::{Gauge, Used};
 pub use run::{Doing, End, Phase, Run, STREAMING_MS};
 
@@ -101,20 +107,22 @@ pub struct Story {
     /// The parent's calls that wait for a person's word, as entries.
     parent_asking: Vec<usize>,
     approvals: Approvals,
+    grants: Vec<Grant>,
     /// The user's own commands, as entries, and those of them that run.
     own: HashMap<CallId, usize>,
     own_running: Vec<CallId>,
     reply: Option<String>,
     delegations: Delegations,
+    context: Context,
+    /// The parent's newest list of what is to be done, as an entry.
+    todo: Option<usize>,
     totals: Totals,
     runs: index::RunIndex,
-    last: Timestamp,
 }
 
 impl Story {
     /// Takes in the next event. Unknown and ill-fitting events change nothing.
     pub fn apply(&mut self, event: &Event) {
-        self.last = event.ts;
         let origin = &event.origin;
         match &event.fact {
             Fact::SessionStarted { .. } => self.session_started(&event.fact),
@@ -156,6 +164,11 @@ impl Story {
                 );
             }
             Fact::CancelRequested { target, by } => self.cancel_requested(event, target, *by),
+            Fact::Paused { .. } => self.paused(event, true),
+            Fact::Resumed { .. } => self.paused(event, false),
+            Fact::WrapUpRequested { .. } => self.remark(event, "asked to wrap up"),
+            Fact::BudgetExtended { text, limits, .. } => self.extended(event, limits, text),
+            Fact::Steered { text, .. } => self.remark(event, &format!("you said: {text}")),
             Fact::RunFinished(end) => self.run_finished(event, end),
             Fact::RetryScheduled { delay_ms, http_status, .. } => {
                 self.retry_scheduled(event, *delay_ms, *http_status);
@@ -176,7 +189,12 @@ impl Story {
                 self.approval_decided(event, call, verdict);
             }
             Fact::FilesChanged { paths } => self.files_changed(origin, paths),
-            Fact::ContextAdded { .. } | Fact::Unknown => {}
+            Fact::ContextAdded { card, sensitivity, .. } if origin.run.is_none() => {
+                self.context.add(card, *sensitivity);
+            }
+            // What a child may hand on is its own.
+            Fact::ContextAdded { .. } => {}
+            Fact::Unknown => {}
         }
         if moves_clocks(&event.fact) {
             self.keep_clocks(event);
@@ -186,6 +204,11 @@ impl Story {
     /// The calls that wait for a person's word, the oldest first.
     pub fn approvals(&self) -> &Approvals {
         &self.approvals
+    }
+
+    /// What a person allowed beyond single calls, the oldest first.
+    pub fn grants(&self) -> &[Grant] {
+        &self.grants
     }
 
     /// True while a command of the user's own runs.
@@ -259,19 +282,14 @@ impl Story {
         })
     }
 
+    /// What tasks can be given by key.
+    pub fn context(&self) -> &Context {
+        &self.context
+    }
+
     /// Sums over the session.
     pub fn totals(&self) -> &Totals {
         &self.totals
-    }
-
-    /// The time of the newest event.
-    pub fn last_event(&self) -> Timestamp {
-        self.last
-    }
-
-    /// The child of this run id.
-    pub fn child_of_run(&self, run: &RunId) -> Option<&Node> {
-        self.runs.child(run).and_then(|id| self.delegations.get(id))
     }
 
     /// The child that a parent's `task` call became, if it became one.
@@ -290,5 +308,10 @@ fn moves_clocks(fact: &Fact) -> bool {
             | Fact::RunFinished(_)
             | Fact::ToolStarted { .. }
             | Fact::ToolFinished { .. }
+            | Fact::Paused { .. }
+            | Fact::Resumed { .. }
+            | Fact::Message(_)
+            | Fact::TurnStarted { .. }
+            | Fact::RetryScheduled { .. }
     )
 }

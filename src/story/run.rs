@@ -85,6 +85,8 @@ pub struct Run {
     pub turn: u32,
     /// How many turns there may be; `None` without a bound.
     pub turns_limit: Option<u64>,
+    /// Since when it is to start nothing new.
+    pub paused: Option<Timestamp>,
     /// True once it was asked to report.
     pub wrap_up: bool,
     /// What its own requests and those of its descendants used.
@@ -150,6 +152,11 @@ pub enum Doing<'a> {
         /// Which.
         call: &'a Call,
     },
+    /// Paused, and nothing goes on in it any more.
+    Paused {
+        /// Since when it starts nothing new.
+        since: Timestamp,
+    },
     /// Somebody asked for its end, and it has not come yet.
     Cancelling {
         /// Who.
@@ -173,6 +180,7 @@ impl Run {
             since: started,
             turn: 0,
             turns_limit,
+            paused: None,
             wrap_up: false,
             usage: Usage::none(),
             first_prompt: None,
@@ -203,12 +211,29 @@ impl Run {
                 Doing::Silent { since: last_words.unwrap_or(self.since) }
             }
             Phase::Retrying { at, http_status } if now < at => Doing::Retrying { at, http_status },
-            Phase::Retrying { at, .. } => Doing::Silent { since: at },
+            Phase::Retrying { at, .. } => match self.paused {
+                Some(since) => Doing::Paused { since },
+                None => Doing::Silent { since: at },
+            },
             Phase::Tools | Phase::Between => match call {
                 Some(call) if call.state == CallState::Asking => Doing::Asking { call },
                 Some(call) => Doing::Calling { call },
-                None => Doing::Between { since: self.since },
+                None => match self.paused {
+                    Some(since) => Doing::Paused { since },
+                    None => Doing::Between { since: self.since },
+                },
             },
+        }
+    }
+
+    /// From when on a paused run has nothing going on but its calls; `None` while it has, or is not
+    /// paused.
+    pub(super) fn quiet_from(&self) -> Option<Timestamp> {
+        let paused = self.paused?;
+        match self.phase {
+            Phase::Retrying { at, .. } => Some(at.max(paused)),
+            Phase::Tools | Phase::Between => Some(paused),
+            Phase::Model { .. } | Phase::Cancelling { .. } => None,
         }
     }
 

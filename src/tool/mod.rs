@@ -9,11 +9,13 @@ pub mod excerpt;
 pub mod git_diff;
 pub mod guard;
 pub mod list_files;
+pub mod note;
 pub mod read_file;
 pub mod run_tests;
 pub mod search;
 pub mod target;
 pub mod task;
+pub mod todo;
 pub mod toolbox;
 pub mod unified;
 pub mod write_file;
@@ -148,6 +150,17 @@ pub struct Effects {
     pub not_ended: Vec<String>,
     /// For a run of the tests: whether they passed.
     pub tests_passed: Option<bool>,
+    /// A text that its host is to keep for later tasks.
+    pub noted: Option<Noted>,
+}
+
+/// A text with the key that tasks choose it by.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Noted {
+    /// The key.
+    pub key: String,
+    /// The text.
+    pub text: String,
 }
 
 impl ToolOutput {

@@ -21,6 +21,8 @@ use super::{PreviewFuture, Tool, ToolContext, ToolFuture, ToolOutput, ToolSpec, 
 
 /// Bytes of a manifest that are read.
 const MAX_MANIFEST: u64 = 1_000_000;
+/// Entries of one folder that are looked at.
+const MAX_ENTRIES: usize = 10_000;
 /// How long the tests may run.
 const TIME: Duration = MAX_TIME;
 
@@ -140,9 +142,10 @@ async fn run(chosen: Chosen, context: &ToolContext) -> Result<ToolOutput, String
 }
 
 fn nothing_known() -> String {
-    "not run: no test command is known here: there is no Cargo.toml, go.mod, pytest or package.json \
-     with a test script, and no Makefile with a test target. The user can configure one"
-        .to_owned()
+    "not run: no test command is known here: there is no Cargo.toml, go.mod, pytest, unittest or \
+     package.json with a test script, and no Makefile with a test target. The user can configure \
+     one"
+    .to_owned()
 }
 
 /// The files at the workspace's root.
@@ -168,5 +171,16 @@ impl Manifests for Top<'_> {
         // A virtual environment's python is a link that leads out; a link is there as well.
         let found = self.0.examine(&[PathScope::all()], name);
         matches!(found, Ok(_) | Err(JailError::Escapes(_)))
+    }
+
+    fn names(&self, folder: &str) -> Vec<String> {
+        let Ok(Opened::Folder(dir)) = self.0.open_within(&[PathScope::all()], folder) else {
+            return Vec::new();
+        };
+        let entries = dir.entries().into_iter().flatten().take(MAX_ENTRIES).flatten();
+        let mut names: Vec<String> =
+            entries.filter_map(|entry| entry.file_name().into_string().ok()).collect();
+        names.sort();
+        names
     }
 }

@@ -11,9 +11,11 @@ use super::bash::Bash;
 use super::edit_file::EditFile;
 use super::git_diff::GitDiff;
 use super::list_files::ListFiles;
+use super::note::Note;
 use super::read_file::ReadFile;
 use super::run_tests::RunTests;
 use super::search::Search;
+use super::todo::Todo;
 use super::write_file::WriteFile;
 use super::{Tool, task};
 
@@ -36,6 +38,8 @@ impl Toolbox {
             .with(Arc::new(GitDiff::new()))
             .with(Arc::new(Bash::new()))
             .with(Arc::new(RunTests::new(None)))
+            .with(Arc::new(Note::new()))
+            .with(Arc::new(Todo::new()))
     }
 
     /// With one tool more; a tool of the same name is replaced.
@@ -146,10 +150,12 @@ mod tests {
             ("edit_file", Permission::Write),
             ("git_diff", Permission::Read),
             ("list_files", Permission::Read),
+            ("note", Permission::Read),
             ("read_file", Permission::Read),
             ("run_tests", Permission::Test),
             ("search", Permission::Read),
             ("task", Permission::Delegate),
+            ("todo", Permission::Read),
             ("write_file", Permission::Write),
         ];
         let right = right.map(|(name, permission)| (name.to_owned(), permission));

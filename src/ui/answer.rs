@@ -11,12 +11,16 @@ use crate::story::{Asker, Story};
 use super::cancel::{ask_or_stop, cancel, cancel_active};
 use super::composer::{Composer, Edit};
 use super::keymap::{self, Action, Context, Key};
+use super::lang::Lang;
 use super::layout::Focus;
 use super::msg::Effect;
 use super::paint::Tone;
 use super::screen::Screen;
 use super::sending::submit;
 use super::update::{act, rows, typed};
+
+/// Below this width a footer has room for a few words only.
+const NARROW: u16 = 60;
 
 /// Opens the question that is due, and closes the one that nobody asks any more.
 pub(super) fn settle(screen: &mut Screen, story: &Story, now: Timestamp) {
@@ -52,14 +56,15 @@ pub(super) fn question_key(
     now: Timestamp,
 ) -> Vec<Effect> {
     let Some(open) = &mut screen.questions.open else { return Vec::new() };
-    screen.flash = None;
     if open.guard.holds(now) {
         return early(screen, story, key, now);
     }
+    screen.flash = None;
     if open.reason.is_some() {
         return reason_key(screen, story, key, now);
     }
     let asked = keymap::action(key, keymap::APPROVAL);
+    open.warned &= matches!(asked, Some(Action::Answer(Key::Once | Key::Child | Key::Session)));
     if !matches!(asked, Some(Action::Answer(Key::Later) | Action::Interrupt)) {
         screen.question = None;
     }
@@ -106,7 +111,7 @@ fn is_for_everything(action: Action) -> bool {
 
 fn answer(screen: &mut Screen, story: &Story, key: Key, now: Timestamp) -> Vec<Effect> {
     match key {
-        Key::Once => decide(screen, story, Answer::Once),
+        Key::Once => allow(screen, story, Answer::Once, now),
         Key::Child => wider(screen, story, Answer::Child, now),
         Key::Session => wider(screen, story, Answer::Session, now),
         Key::No => decide(screen, story, Answer::Deny { reason: None }),
@@ -135,11 +140,29 @@ fn wider(screen: &mut Screen, story: &Story, answer: Answer, now: Timestamp) -> 
     let open = screen.questions.open.as_ref();
     let approval = open.and_then(|open| story.approvals().get(open.number));
     if approval.is_some_and(|approval| approval.prefix.is_some()) {
-        return decide(screen, story, answer);
+        return allow(screen, story, answer, now);
     }
     let words = screen
         .lang
         .pick("only what is shown can be allowed: y yes, n no", "只能允许所示内容：y 允许，n 拒绝");
+    screen.say(words, Tone::Warning, now);
+    Vec::new()
+}
+
+/// Allows a call. Where not all of it was shown the first key says so, and the second one allows.
+fn allow(screen: &mut Screen, story: &Story, answer: Answer, now: Timestamp) -> Vec<Effect> {
+    let Some(open) = &mut screen.questions.open else { return Vec::new() };
+    let unseen = open.unseen();
+    if unseen == 0 || open.warned {
+        return decide(screen, story, answer);
+    }
+    open.warn();
+    let words = match (screen.lang, screen.size.0 < NARROW) {
+        (Lang::En, true) => format!("again: {unseen} unseen"),
+        (Lang::En, false) => format!("not shown yet: {unseen} lines; again allows them unseen"),
+        (Lang::Zh, true) => format!("再按：{unseen} 行未看"),
+        (Lang::Zh, false) => format!("还有 {unseen} 行未显示；再按一次即允许"),
+    };
     screen.say(words, Tone::Warning, now);
     Vec::new()
 }

@@ -48,6 +48,12 @@ pub struct Asking {
     pub reason: Option<Composer>,
     /// Keeps early keys from answering.
     pub guard: Guard,
+    /// Rows of the text, counted as far as there is room.
+    pub rows: usize,
+    /// True once it was said that not all was shown: the next key that allows does.
+    pub warned: bool,
+    /// Lines of the text, from its start, that were shown to their end.
+    seen: usize,
 }
 
 impl Asking {
@@ -57,7 +63,34 @@ impl Asking {
             (None, Some(command)) => LongText::of(command, Kind::Plain),
             (None, None) => LongText::of(&approval.summary, Kind::Plain),
         };
-        Self { number: approval.number, body, reason: None, guard: Guard::default() }
+        Self {
+            number: approval.number,
+            body,
+            reason: None,
+            guard: Guard::default(),
+            rows: 0,
+            warned: false,
+            seen: 0,
+        }
+    }
+
+    /// Takes note that what is visible of the text is on the screen. What was jumped over was not.
+    pub fn shown(&mut self) {
+        let (first, ended) = self.body.shown_lines();
+        if first <= self.seen {
+            self.seen = self.seen.max(ended);
+        }
+    }
+
+    /// Lines of the text that were never shown.
+    pub fn unseen(&self) -> usize {
+        self.body.line_count() - self.seen
+    }
+
+    /// Takes note that somebody is told so. A key that is held down does not go on to allow it.
+    pub fn warn(&mut self) {
+        self.warned = true;
+        self.guard = Guard::default();
     }
 }
 

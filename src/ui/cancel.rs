@@ -14,7 +14,7 @@ use super::update::focus;
 
 /// The child that a cancel without a number means: the one that is looked at or selected, if it is
 /// live, else the newest live one.
-fn active<'a>(screen: &Screen, story: &'a Story) -> Option<&'a Node> {
+pub(super) fn active<'a>(screen: &Screen, story: &'a Story) -> Option<&'a Node> {
     let looked_at = screen.overlay.as_ref().and_then(Overlay::node);
     let selected = screen.delegations.selected().map(|selected| selected.node);
     let live = |id: NodeId| story.delegations().get(id).filter(|node| node.is_live());

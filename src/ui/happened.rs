@@ -16,6 +16,8 @@ use super::view::words;
 
 /// The notice that what waited to be sent was let go.
 const UNSENT: &str = "UNSENT";
+/// The notice that a command of the user's own was refused because one runs already.
+const SHELL_BUSY: &str = "SHELL_BUSY";
 
 /// Takes note of what an event changes on the screen beside the story.
 pub(super) fn happened(screen: &mut Screen, story: &Story, event: &Event, now: Timestamp) {
@@ -37,6 +39,7 @@ pub(super) fn happened(screen: &mut Screen, story: &Story, event: &Event, now: T
             screen.question = None;
         }
         Fact::Notice { code, .. } if code == UNSENT => take_back(screen),
+        Fact::Notice { code, .. } if code == SHELL_BUSY => own_command_refused(screen),
         Fact::Notice { code, text, .. } if code == DIFF => show_diff(screen, text),
         Fact::ToolStarted { arguments, .. } if event.origin.run.is_none() => {
             own_command_came(screen, arguments);
@@ -65,6 +68,11 @@ pub(super) fn happened(screen: &mut Screen, story: &Story, event: &Event, now: T
         | Fact::ApprovalDecided { .. }
         | Fact::FilesChanged { .. }
         | Fact::CancelRequested { .. }
+        | Fact::Paused { .. }
+        | Fact::Resumed { .. }
+        | Fact::WrapUpRequested { .. }
+        | Fact::BudgetExtended { .. }
+        | Fact::Steered { .. }
         | Fact::RunFinished(_)
         | Fact::Unknown => {}
     }
@@ -95,6 +103,17 @@ fn own_command_came(screen: &mut Screen, arguments: &Value) {
     let index = screen.pending.iter().position(same);
     let index = index.or_else(|| screen.pending.iter().position(any));
     index.and_then(|index| screen.pending.remove(index));
+}
+
+/// The newest command that waits was not taken. It goes back into the input, so that it can be sent
+/// again, unless something is being typed there.
+fn own_command_refused(screen: &mut Screen) {
+    let is_command = |text: &String| own_command(text).is_some();
+    let Some(index) = screen.pending.iter().rposition(is_command) else { return };
+    let Some(text) = screen.pending.remove(index) else { return };
+    if screen.composer.is_empty() {
+        screen.composer.set(&text.replacen("! ", "!", 1));
+    }
 }
 
 fn mode_changed(screen: &mut Screen, mode: Mode, now: Timestamp) {

@@ -2,6 +2,7 @@
 
 mod editing;
 mod questions;
+mod steering;
 
 use crossterm::event::{KeyCode, KeyModifiers};
 
@@ -64,7 +65,7 @@ const NEWLINE: &[Chord] = &[
 
 /// Every key there is. The footer shows them in this order, as many as fit.
 pub fn bindings() -> impl Iterator<Item = &'static Binding> {
-    questions::BINDINGS.iter().chain(BINDINGS).chain(editing::BINDINGS)
+    questions::BINDINGS.iter().chain(BINDINGS).chain(steering::BINDINGS).chain(editing::BINDINGS)
 }
 
 static BINDINGS: &[Binding] = &[

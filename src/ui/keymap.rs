@@ -28,6 +28,8 @@ pub enum Action {
     CancelChild,
     /// Cancel the selected child.
     CancelSelected,
+    /// Steer the selected child.
+    Steer(Push),
     /// Close, leave, or ask whether to stop.
     Escape,
     /// The next pane.
@@ -74,6 +76,19 @@ pub enum Action {
     Interrupt,
     /// Quit from an empty input.
     EndOfInput,
+}
+
+/// A way to steer the selected child.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Push {
+    /// Start nothing new, or go on.
+    Pause,
+    /// Report in the next turn.
+    WrapUp,
+    /// Use half as much again.
+    Extend,
+    /// Write to it.
+    Message,
 }
 
 /// A way to answer a call that waits for a person's word.
@@ -212,10 +227,20 @@ fn chord(key: KeyEvent) -> Chord {
 /// up by rank, and the way to all keys stands last.
 ///
 /// `children` if a live child can only be seen from another pane: then the way there is named.
-pub fn footer(contexts: &[Context], children: bool, lang: Lang, cells: usize) -> String {
+/// Answers in `idle` would do nothing and are left out.
+pub fn footer(
+    contexts: &[Context],
+    children: bool,
+    idle: &[Key],
+    lang: Lang,
+    cells: usize,
+) -> String {
     let mut hints: Vec<(Hint, String)> = Vec::new();
     for binding in bindings().filter(|binding| works(binding, contexts)) {
         let Some(mut hint) = binding.footer else { continue };
+        if matches!(binding.action, Action::Answer(key) if idle.contains(&key)) {
+            continue;
+        }
         if is_asked(contexts) && !counts_while_asked(binding, contexts) {
             continue;
         }

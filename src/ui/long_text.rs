@@ -168,9 +168,15 @@ impl LongText {
         self.pieces.len() - 1 - last.item + usize::from(hidden > 0)
     }
 
-    /// True if something is hidden above.
-    pub fn has_more_above(&self) -> bool {
-        self.page.first().is_some_and(|top| top.item > 0 || top.row > 0)
+    /// The line that the shown rows begin in, and how many lines end within or above them.
+    pub fn shown_lines(&self) -> (usize, usize) {
+        let first = self.page.first().map_or(0, |top| top.item);
+        (first, self.pieces.len() - self.lines_below().min(self.pieces.len()))
+    }
+
+    /// How many lines there are.
+    pub fn line_count(&self) -> usize {
+        self.pieces.len()
     }
 
     /// The number of the last line that is shown, and of all lines.
@@ -326,7 +332,7 @@ mod tests {
             long.scroll(isize::MAX);
             assert_eq!((long.rows().count(), long.lines_below()), (20, 0));
             long.scroll(-isize::MAX);
-            assert!(!long.has_more_above());
+            assert_eq!(long.page.first().map(|top| (top.item, top.row)), Some((0, 0)));
             assert!(long.laid_out() <= 60, "{}", long.laid_out());
         }
     }

@@ -31,6 +31,7 @@ pub mod scroll;
 mod sending;
 mod signals;
 pub mod slash;
+pub mod steering;
 pub mod terminal;
 pub mod trust;
 pub mod update;

@@ -11,7 +11,7 @@ use super::layout::{Areas, Shape};
 use super::long_text::{LongRow, LongText};
 use super::paint::Tone;
 use super::view::detail::PageFacts;
-use super::view::{detail, help, permissions};
+use super::view::{context, detail, help, permissions};
 use super::wrap::{Layout, cells};
 
 /// What a page shows.
@@ -34,6 +34,8 @@ pub enum Page {
     Child(NodeId),
     /// What may be done without asking, and how commands are fenced.
     Permissions,
+    /// What tasks can be given by key.
+    Context,
     /// What changed.
     Diff,
 }
@@ -161,7 +163,8 @@ impl Overlay {
             let paragraphs = match self.page {
                 Page::Help => help::page(lang),
                 Page::Ledger => detail::ledger(story, facts, lang, now),
-                Page::Permissions => permissions::page(facts, lang),
+                Page::Permissions => permissions::page(story, facts, lang),
+                Page::Context => context::page(story.context(), lang),
                 Page::Diff => Vec::new(),
                 Page::ParentCall(_) | Page::ChildCall { .. } => {
                     self.call(story).map_or_else(Vec::new, |call| detail::call(call, lang))
@@ -236,7 +239,12 @@ impl Overlay {
         match self.page {
             Page::ParentCall(entry) => story.entries().get(entry)?.call(),
             Page::ChildCall { node, index } => story.delegations().get(node)?.calls.get(index),
-            Page::Help | Page::Ledger | Page::Child(_) | Page::Permissions | Page::Diff => None,
+            Page::Help
+            | Page::Ledger
+            | Page::Child(_)
+            | Page::Permissions
+            | Page::Context
+            | Page::Diff => None,
         }
     }
 
@@ -244,9 +252,12 @@ impl Overlay {
     pub fn node(&self) -> Option<NodeId> {
         match self.page {
             Page::Child(node) | Page::ChildCall { node, .. } => Some(node),
-            Page::Help | Page::Ledger | Page::ParentCall(_) | Page::Permissions | Page::Diff => {
-                None
-            }
+            Page::Help
+            | Page::Ledger
+            | Page::ParentCall(_)
+            | Page::Permissions
+            | Page::Context
+            | Page::Diff => None,
         }
     }
 

@@ -7,6 +7,7 @@ use std::time::Duration;
 use crate::domain::approval::Mode;
 use crate::domain::command::BudgetChoice;
 use crate::domain::event::Timestamp;
+use crate::domain::rules::Rules;
 use crate::story::Story;
 
 use super::asking::Questions;
@@ -34,6 +35,8 @@ pub struct HeaderFacts {
     pub mode: String,
     /// How commands are fenced; `None` while there are none.
     pub fence: Option<String>,
+    /// The rules of the configuration about calls.
+    pub rules: Rules,
     /// The model's context window in tokens, if known.
     pub context_window: Option<u64>,
     /// False for the embedded researcher: then one line says so and what to do.
@@ -176,6 +179,7 @@ impl Screen {
                 next: self.next_budget,
                 mode: self.mode(story),
                 fence: self.fence(story),
+                rules: &self.header.rules,
             };
             overlay.arrange(story, facts, self.lang, areas, now);
             self.overlay = Some(overlay);

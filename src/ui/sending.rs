@@ -3,6 +3,7 @@
 use crate::domain::approval::Mode;
 use crate::domain::command::Command;
 use crate::domain::event::Timestamp;
+use crate::domain::ids::TaskId;
 use crate::story::Story;
 
 use super::answer::reopen_oldest;
@@ -13,6 +14,7 @@ use super::overlay::{Overlay, Page};
 use super::paint::Tone;
 use super::screen::Screen;
 use super::slash::{self, Refused, Slash};
+use super::steering;
 use super::view::words::budget_words;
 
 /// Sends a user's message: it is shown as waiting until the history has it.
@@ -22,7 +24,7 @@ pub(super) fn submit(screen: &mut Screen, text: String) -> Effect {
     Effect::Send(Command::Submit { text })
 }
 
-/// The command of a text that runs one: `!cargo test`. A lone mark is a message.
+/// The command of a text that runs one: `!cargo test`. A lone mark runs nothing.
 pub(super) fn own_command(text: &str) -> Option<&str> {
     let command = text.trim_start().strip_prefix('!')?.trim();
     (!command.is_empty()).then_some(command)
@@ -52,6 +54,14 @@ pub(super) fn send(screen: &mut Screen, story: &Story, now: Timestamp) -> Vec<Ef
     }
     let text = screen.composer.text();
     let lang = screen.lang;
+    if text.trim() == "!" {
+        let words = lang.pick(
+            "`!` runs a command of your own: !cargo test",
+            "`!` 运行你自己的命令：!cargo test",
+        );
+        screen.say(words, Tone::Warning, now);
+        return Vec::new();
+    }
     match slash::read(&text, lang) {
         // What was refused stays, so that it can be put right.
         Some(Err(Refused(words))) => {
@@ -74,7 +84,14 @@ fn run(screen: &mut Screen, story: &Story, command: Slash, now: Timestamp) -> Ve
     match command {
         Slash::Permissions(None) => screen.overlay = Some(Overlay::new(Page::Permissions)),
         Slash::Permissions(Some(mode)) => return vec![set_mode(screen, mode)],
+        Slash::Pin { name, text, local_only } => {
+            return vec![Effect::Send(Command::Pin { name, text, local_only })];
+        }
+        Slash::Context => screen.overlay = Some(Overlay::new(Page::Context)),
         Slash::Approve => reopen_oldest(screen, story, now),
+        Slash::Diff(Some(task)) if story.delegations().of_task(task).is_none() => {
+            no_child(screen, task, now);
+        }
         Slash::Diff(task) => {
             screen.asked_diff = true;
             return vec![Effect::Send(Command::Diff { task })];
@@ -88,13 +105,13 @@ fn run(screen: &mut Screen, story: &Story, command: Slash, now: Timestamp) -> Ve
         Slash::Stop => {
             screen.say(lang.pick("nothing is running", "没有正在运行的任务"), Tone::Plain, now);
         }
+        Slash::Steer { whom, steer } => return steering::asked(screen, story, whom, steer, now),
         Slash::Cancel(None) => return cancel_active(screen, story, now),
         Slash::Cancel(Some(task)) => {
             if let Some(node) = story.delegations().of_task(task) {
                 return cancel(screen, node, now);
             }
-            let words = lang.pick("there is no child", "没有子代理");
-            screen.say(format!("{words} #{}", task.0), Tone::Warning, now);
+            no_child(screen, task, now);
         }
         Slash::Delegate { role, text } => {
             let words = role.iter().chain([&text]).map(String::as_str).collect::<Vec<_>>();
@@ -111,4 +128,9 @@ fn run(screen: &mut Screen, story: &Story, command: Slash, now: Timestamp) -> Ve
         }
     }
     Vec::new()
+}
+
+fn no_child(screen: &mut Screen, task: TaskId, now: Timestamp) {
+    let words = screen.lang.pick("there is no child", "没有子代理");
+    screen.say(format!("{words} #{}", task.0), Tone::Warning, now);
 }

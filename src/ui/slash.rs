@@ -2,11 +2,12 @@
 
 use crate::domain::approval::Mode;
 use crate::domain::budget::Preset;
-use crate::domain::command::BudgetChoice;
+use crate::domain::command::{BudgetChoice, Steer};
 use crate::domain::ids::TaskId;
 use crate::domain::role::RoleTable;
 
 use super::lang::Lang;
+use super::steering::Whom;
 
 /// What a line that starts with `/` asks for.
 #[derive(Debug, Clone, PartialEq)]
@@ -15,6 +16,13 @@ pub enum Slash {
     Help,
     /// Cancel a child: this one, or the active one.
     Cancel(Option<TaskId>),
+    /// Steer a live run.
+    Steer {
+        /// Which.
+        whom: Whom,
+        /// How.
+        steer: Steer,
+    },
     /// Stop the answer and all children.
     Stop,
     /// Have the parent delegate this.
@@ -34,6 +42,17 @@ pub enum Slash {
     Permissions(Option<Mode>),
     /// Answer the oldest call that waits for approval.
     Approve,
+    /// Keep a text that tasks can choose as context.
+    Pin {
+        /// The key.
+        name: String,
+        /// The text, or `@` and a file of the workspace.
+        text: String,
+        /// True if only a model on this machine may be given it.
+        local_only: bool,
+    },
+    /// Show what tasks can be given by key.
+    Context,
     /// Show what changed: by this child, or by the newest answer and all it delegated.
     Diff(Option<TaskId>),
     /// End the session.
@@ -45,9 +64,28 @@ pub enum Slash {
 pub struct Refused(pub String);
 
 /// The commands that work, with what they take.
-pub const COMMANDS: [(&str, &str, &str, &str); 11] = [
+pub const COMMANDS: [(&str, &str, &str, &str); 17] = [
     ("/help", "", "keys and commands", "按键与命令"),
     ("/cancel", "[#N]", "cancel a child; its parent goes on", "取消一个子代理；父代理继续"),
+    (
+        "/wrapup",
+        "[#N]",
+        "have a child, or #0 the answer, report now",
+        "让子代理（#0 为回答）立即汇报",
+    ),
+    (
+        "/pause",
+        "[#N]",
+        "pause a child, or #0 the answer; again: go on",
+        "暂停子代理（#0 为回答）；再次则继续",
+    ),
+    (
+        "/extend",
+        "[#N]",
+        "let a child, or #0 the answer, use half as much again",
+        "预算增加一半（#0 为回答）",
+    ),
+    ("/tell", "[#N] TEXT", "tell a child TEXT before its next turn", "在子代理下一轮前告知 TEXT"),
     (
         "/stop",
         "",
@@ -76,14 +114,19 @@ pub const COMMANDS: [(&str, &str, &str, &str); 11] = [
         "what the newest answer and its children changed; or one child",
         "最近回答及其子代理的改动；或某个子代理的",
     ),
+    (
+        "/pin",
+        "[--local] NAME TEXT|@FILE",
+        "keep a text that tasks can choose as context; --local: only for a model on this machine",
+        "固定一段可供任务选用的上下文；--local：仅供本机模型",
+    ),
+    ("/context", "", "what tasks can be given by key", "任务可按名取得的内容"),
     ("/quit", "", "end the session", "结束会话"),
 ];
 
 /// Commands that are planned and do not work yet.
-const PLANNED: [&str; 20] = [
+const PLANNED: [&str; 14] = [
     "/role",
-    "/pin",
-    "/context",
     "/sessions",
     "/resume",
     "/new",
@@ -96,10 +139,6 @@ const PLANNED: [&str; 20] = [
     "/theme",
     "/lang",
     "/doctor",
-    "/wrapup",
-    "/pause",
-    "/extend",
-    "/tell",
     "/retry",
 ];
 
@@ -120,8 +159,14 @@ fn command(word: &str, rest: &str, lang: Lang) -> Result<Slash, Refused> {
         "/stop" => Ok(Slash::Stop),
         "/quit" => Ok(Slash::Quit),
         "/cancel" => Ok(Slash::Cancel(task(rest, "/cancel", lang)?)),
+        "/wrapup" => Ok(Slash::Steer { whom: whom(rest, word, lang)?, steer: Steer::WrapUp }),
+        "/pause" => Ok(Slash::Steer { whom: whom(rest, word, lang)?, steer: Steer::Pause }),
+        "/extend" => Ok(Slash::Steer { whom: whom(rest, word, lang)?, steer: Steer::Extend }),
+        "/tell" => tell(rest, lang),
         "/diff" => Ok(Slash::Diff(task(rest, "/diff", lang)?)),
         "/approve" => Ok(Slash::Approve),
+        "/pin" => pin(rest, lang),
+        "/context" => Ok(Slash::Context),
         "/permissions" => permissions(rest, lang),
         "/delegate" => delegate(rest, lang),
         "/budget" => budget(rest, lang),
@@ -150,6 +195,44 @@ fn task(rest: &str, command: &str, lang: Lang) -> Result<Option<TaskId>, Refused
             Lang::Zh => format!("`{rest}` 不是子代理编号：{command} #3，或仅 {command}"),
         })
     })
+}
+
+fn pin(rest: &str, lang: Lang) -> Result<Slash, Refused> {
+    let local = rest.strip_prefix("--local").filter(|rest| rest.starts_with(char::is_whitespace));
+    let (local_only, rest) = local.map_or((false, rest), |rest| (true, rest.trim_start()));
+    let (name, text) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
+    if name.is_empty() || text.trim().is_empty() {
+        let usage = lang.pick(
+            "say what to pin: /pin [--local] NAME TEXT, or @FILE for the text",
+            "请写明要固定的内容：/pin [--local] 名称 文字，或用 @文件",
+        );
+        return Err(Refused(usage.to_owned()));
+    }
+    Ok(Slash::Pin { name: name.to_owned(), text: text.trim().to_owned(), local_only })
+}
+
+/// Who is to be steered; `#0` is the answer.
+fn whom(rest: &str, command: &str, lang: Lang) -> Result<Whom, Refused> {
+    Ok(match task(rest, command, lang)? {
+        None => Whom::Active,
+        Some(TaskId(0)) => Whom::Parent,
+        Some(task) => Whom::Task(task),
+    })
+}
+
+/// A number that comes first, then the words.
+fn tell(rest: &str, lang: Lang) -> Result<Slash, Refused> {
+    let (first, after) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
+    let (whom, text) = if first.starts_with('#') {
+        (whom(first, "/tell", lang)?, after.trim())
+    } else {
+        (Whom::Active, rest)
+    };
+    if text.is_empty() {
+        let usage = lang.pick("say what to tell: /tell [#N] TEXT", "请写明内容：/tell [#N] 内容");
+        return Err(Refused(usage.to_owned()));
+    }
+    Ok(Slash::Steer { whom, steer: Steer::Tell { text: text.to_owned() } })
 }
 
 fn permissions(rest: &str, lang: Lang) -> Result<Slash, Refused> {
@@ -217,6 +300,20 @@ mod tests {
             ("/cancel", Slash::Cancel(None)),
             ("/cancel #3", cancel(3)),
             ("/cancel t4", cancel(4)),
+            ("/wrapup", Slash::Steer { whom: Whom::Active, steer: Steer::WrapUp }),
+            ("/pause #3", Slash::Steer { whom: Whom::Task(TaskId(3)), steer: Steer::Pause }),
+            ("/extend #0", Slash::Steer { whom: Whom::Parent, steer: Steer::Extend }),
+            (
+                "/tell #3 look in\ntests",
+                Slash::Steer {
+                    whom: Whom::Task(TaskId(3)),
+                    steer: Steer::Tell { text: "look in\ntests".into() },
+                },
+            ),
+            (
+                "/tell look",
+                Slash::Steer { whom: Whom::Active, steer: Steer::Tell { text: "look".into() } },
+            ),
             ("/budget", Slash::Budget(None)),
             ("/permissions", Slash::Permissions(None)),
             ("/permissions auto-edit", Slash::Permissions(Some(Mode::AutoEdit))),
@@ -224,6 +321,15 @@ mod tests {
             ("/diff", Slash::Diff(None)),
             ("/diff #3", Slash::Diff(Some(TaskId(3)))),
             ("/budget tight", Slash::Budget(Some(BudgetChoice::Preset(Preset::Tight)))),
+            ("/context", Slash::Context),
+            (
+                "/pin spec two\nlines",
+                Slash::Pin { name: "spec".into(), text: "two\nlines".into(), local_only: false },
+            ),
+            (
+                "/pin --local spec @docs/a b.md",
+                Slash::Pin { name: "spec".into(), text: "@docs/a b.md".into(), local_only: true },
+            ),
             ("/budget 7", Slash::Budget(Some(BudgetChoice::Turns(7)))),
             (
                 "/delegate planner split it\nnow",
@@ -250,6 +356,13 @@ mod tests {
             "/budget -3",
             "/permissions all",
             "/diff x",
+            "/pin",
+            "/pin name",
+            "/pin --local name",
+            "/pause x",
+            "/tell",
+            "/tell #3",
+            "/tell #x y",
             "/delegate",
             "/delegate tester",
         ] {

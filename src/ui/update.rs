@@ -18,6 +18,7 @@ use super::overlay::{Overlay, Page};
 use super::paint::Tone;
 use super::screen::{Screen, composer_width};
 use super::sending::{send, set_mode};
+use super::steering;
 
 /// A step of the divider, in percent.
 const DIVIDER_STEP: u16 = 4;
@@ -98,6 +99,7 @@ pub(super) fn act(
         Action::Send => return send(screen, story, now),
         Action::CancelChild => return cancel_active(screen, story, now),
         Action::CancelSelected => return cancel_selected(screen, story, now),
+        Action::Steer(push) => return steering::pushed(screen, story, push, now),
         Action::Escape => return escape(screen, story, now),
         Action::Interrupt => return interrupt(screen, story, now),
         Action::EndOfInput => {
@@ -284,7 +286,7 @@ fn asked_about(story: &Story, page: Page) -> Option<u64> {
             let call = story.entries().get(index)?.call()?;
             approvals.of_call(Asker::Parent, &call.id)
         }
-        Page::Help | Page::Ledger | Page::Permissions | Page::Diff => None,
+        Page::Help | Page::Ledger | Page::Permissions | Page::Context | Page::Diff => None,
     };
     approval.map(|approval| approval.number)
 }

@@ -330,7 +330,11 @@ mod tests {
     }
 
     fn cases() -> u32 {
-        if std::env::var_os("OFFSHOOT_SOAK").is_some() { 20_000 } else { 200 }
+        if std::env::var_os("OFFSHOOT_SOAK").is_some_and(|value| value == "1") {
+            20_000
+        } else {
+            200
+        }
     }
 
     proptest! {

@@ -1,10 +1,12 @@
 //! Copies of what files held before and after they were changed, by the hash of their content. It
-//! knows bytes and limits; it refuses to know which file they belong to.
+//! knows bytes and limits; it refuses to know what a secret looks like, and asks before it copies.
 //!
 //! A copy that cannot be kept is counted and never an error: work goes on, and whoever wants to see
 //! or bring back what was there is told that it is not known.
 
 use std::collections::{HashMap, HashSet};
+use std::ffi::OsStr;
+use std::fmt;
 use std::fs::{DirBuilder, File, OpenOptions};
 use std::io::{self, Read as _, Write as _};
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
@@ -32,6 +34,9 @@ pub enum Reason {
     Named,
 }
 
+/// Says of a file, by its path and its content, that no copy of it may be made.
+type Unkept = Box<dyn Fn(&OsStr, &[u8]) -> bool + Send + Sync>;
+
 /// Where copies are.
 #[derive(Debug)]
 enum Place {
@@ -40,7 +45,6 @@ enum Place {
 }
 
 /// The copies of one session. All its work blocks.
-#[derive(Debug)]
 pub struct Shadow {
     place: Place,
     held: HashSet<Sha>,
@@ -48,8 +52,7 @@ pub struct Shadow {
     bulk_bytes: u64,
     max_bytes: u64,
     max_bulk_bytes: u64,
-    /// Texts that are never copied.
-    secrets: Vec<String>,
+    unkept: Unkept,
     left_out: u64,
     broken: Option<String>,
 }
@@ -68,10 +71,14 @@ impl Shadow {
         Self::at(Place::Folder(folder))
     }
 
-    /// Content that holds one of these texts is not copied.
+    /// A file of which this is true, told by its path and its content, is not copied. It counts as
+    /// left out.
     #[must_use]
-    pub fn without(mut self, secrets: &[String]) -> Self {
-        self.secrets = secrets.iter().filter(|text| !text.is_empty()).cloned().collect();
+    pub fn without(
+        mut self,
+        unkept: impl Fn(&OsStr, &[u8]) -> bool + Send + Sync + 'static,
+    ) -> Self {
+        self.unkept = Box::new(unkept);
         self
     }
 
@@ -83,18 +90,18 @@ impl Shadow {
             bulk_bytes: 0,
             max_bytes: MAX_BYTES,
             max_bulk_bytes: MAX_BULK_BYTES,
-            secrets: Vec::new(),
+            unkept: Box::new(|_, _| false),
             left_out: 0,
             broken: None,
         }
     }
 
-    /// Copies content, as far as the limits go.
-    pub fn keep(&mut self, sha: &Sha, content: &[u8], reason: Reason) {
+    /// Copies the content of the file at this path, as far as the limits go.
+    pub fn keep(&mut self, path: &OsStr, sha: &Sha, content: &[u8], reason: Reason) {
         if self.held.contains(sha) {
             return;
         }
-        if !self.has_room(content.len() as u64, reason) || self.is_secret(content) {
+        if !self.has_room(content.len() as u64, reason) || (self.unkept)(path, content) {
             return self.leave_out();
         }
         match self.write(sha, content) {
@@ -145,10 +152,6 @@ impl Shadow {
         fits && self.bytes + bytes <= self.max_bytes && self.broken.is_none()
     }
 
-    fn is_secret(&self, content: &[u8]) -> bool {
-        self.secrets.iter().any(|secret| memchr::memmem::find(content, secret.as_bytes()).is_some())
-    }
-
     fn count(&mut self, sha: &Sha, bytes: u64, reason: Reason) {
         self.held.insert(sha.clone());
         self.bytes += bytes;
@@ -184,6 +187,12 @@ impl Shadow {
     }
 }
 
+impl fmt::Debug for Shadow {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Shadow({} copies, {} bytes)", self.held.len(), self.bytes)
+    }
+}
+
 /// Not recursive: a session's folder that somebody took away stays away.
 fn make_folder(folder: &Path) -> io::Result<()> {
     DirBuilder::new().mode(0o700).create(folder).or_else(|error| match error.kind() {
@@ -216,7 +225,7 @@ mod tests {
 
     fn keep(shadow: &mut Shadow, content: &[u8], reason: Reason) -> Sha {
         let sha = Sha::of(content);
-        shadow.keep(&sha, content, reason);
+        shadow.keep(OsStr::new("file"), &sha, content, reason);
         sha
     }
 
@@ -268,10 +277,16 @@ mod tests {
     }
 
     #[test]
-    fn content_with_a_secret_is_not_copied() {
-        let mut shadow = Shadow::in_memory().without(&["sk-123".to_owned(), String::new()]);
+    fn what_must_not_be_copied_is_counted() {
+        let mut shadow = Shadow::in_memory()
+            .without(|path, content| path == ".env" || content.starts_with(b"KEY"));
         let sha = keep(&mut shadow, b"KEY=sk-123\n", Reason::Named);
         assert_eq!((shadow.read(&sha), shadow.take_left_out()), (None, 1));
+        let sha = Sha::of("A=1");
+        shadow.keep(OsStr::new(".env"), &sha, b"A=1", Reason::Bulk);
+        assert_eq!((shadow.read(&sha), shadow.take_left_out()), (None, 1));
+        let sha = keep(&mut shadow, b"A=1", Reason::Bulk);
+        assert!(shadow.read(&sha).is_some(), "the same in a file of another name");
     }
 
     #[test]

@@ -118,7 +118,7 @@ impl Tracker {
     }
 
     /// How many files were not copied since this was asked last, because they are large, many, or
-    /// hold a secret.
+    /// look like a secret.
     pub fn take_left_out(&self) -> u64 {
         self.lock().shadow.take_left_out()
     }
@@ -152,7 +152,7 @@ impl State {
             return None;
         }
         let settled = stamp.is_settled(now_ns());
-        let sha256 = self.copy(stamp, wanted, read);
+        let sha256 = self.copy(path, stamp, wanted, read);
         let known = Known { stamp, settled, sha256: sha256.clone(), look };
         let old = self.known.insert(path.to_owned(), known);
         let after = stamp.state(sha256);
@@ -171,6 +171,7 @@ impl State {
     /// The hash of a file's content, which is copied on the way.
     fn copy(
         &mut self,
+        path: &OsStr,
         stamp: Stamp,
         wanted: Wanted,
         read: impl FnOnce(u64) -> Option<Vec<u8>>,
@@ -184,7 +185,7 @@ impl State {
             return None;
         };
         let sha = Sha::of(&content);
-        self.shadow.keep(&sha, &content, wanted.reason);
+        self.shadow.keep(path, &sha, &content, wanted.reason);
         Some(sha)
     }
 

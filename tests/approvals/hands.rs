@@ -10,6 +10,7 @@ use offshoot::domain::command::Command;
 use offshoot::domain::event::{Event, Fact};
 use offshoot::domain::ids::{CallId, RunId, TaskId};
 use offshoot::domain::role::{OUTPUT_PER_REQUEST, Permission, Role};
+use offshoot::domain::role_file::RoleSource;
 use offshoot::tool::{PreviewFuture, Tool, ToolContext, ToolFuture, ToolOutput, ToolSpec};
 use serde_json::{Value, json};
 
@@ -172,7 +173,9 @@ fn role(name: &str) -> Role {
         budget: Preset::Normal.child(),
         output_per_request: OUTPUT_PER_REQUEST,
         models: Vec::new(),
+        model: None,
         report_fields: Vec::new(),
+        source: RoleSource::BuiltIn,
     }
 }
 

@@ -93,6 +93,7 @@ fn config(workspace: &TempDir, sessions: Option<&TempDir>) -> Config {
         detect: None,
         patience: Patience::default(),
         compact_at: Share::default(),
+        role_files: Vec::new(),
         more_roles: Vec::new(),
         timeout: None,
         pins: Vec::new(),

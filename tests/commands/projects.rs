@@ -74,6 +74,25 @@ async fn a_python_project() {
 }
 
 #[tokio::test]
+async fn a_python_project_without_pytest() {
+    if !has("python3", &["--version"]) {
+        return;
+    }
+    let bench = Bench::new();
+    bench.file("small.py", "ONE = 1\n");
+    bench.file("pytest.ini", "");
+    bench.file(
+        "tests/test_small.py",
+        "import unittest\nimport small\nclass T(unittest.TestCase):\n    def test_adds(self):\n        \
+         self.assertEqual(small.ONE + 1, 2)\n    def test_fails(self):\n        \
+         self.assertEqual(small.ONE, 2)\n",
+    );
+    let command = "(command: python3 -m unittest discover -s tests)";
+    let right = [command, "tests: 1 passed, 1 failed", "test_fails"];
+    run(&bench, &right, Some("adds")).await;
+}
+
+#[tokio::test]
 async fn python_s_own_runner_by_configuration() {
     if !has("python3", &["--version"]) {
         return;

@@ -8,9 +8,13 @@ pub mod lint;
 pub mod public_case;
 pub mod raw_server;
 pub mod recorded;
+pub mod soak;
 pub mod spy;
 pub mod stand_in;
 pub mod strict;
+
+#[allow(unused_imports, reason = "each test file uses its own part of the harness")]
+pub use soak::{rounds, soak};
 
 use std::path::Path;
 use std::sync::Arc;
@@ -25,6 +29,7 @@ use offshoot::domain::ids::SessionId;
 use offshoot::domain::message::{Message, ToolResult};
 use offshoot::domain::report::{Report, Status};
 use offshoot::domain::role::{Permission, Role};
+use offshoot::domain::role_file::RoleFile;
 use offshoot::domain::rules::Rules;
 use offshoot::domain::scope::PathScope;
 use offshoot::journal::jsonl::Journal;
@@ -32,7 +37,7 @@ use offshoot::provider::retry::Patience;
 use offshoot::provider::script::Script;
 use offshoot::provider::{Provider, Request};
 use offshoot::sandbox::SandboxSettings;
-use offshoot::session::{self, Config, KeepTrust, Pin, RunLimits, Share};
+use offshoot::session::{self, Config, KeepTrust, Pin, RunLimits, Share, Switch};
 use offshoot::tool::Tool;
 use offshoot::tool::toolbox::Toolbox;
 use offshoot::workspace::Workspace;
@@ -60,6 +65,8 @@ pub struct Stage {
     pub max_depth: u32,
     pub tools: Toolbox,
     pub roles: Vec<Role>,
+    pub role_files: Vec<RoleFile>,
+    pub switch: Option<Switch>,
     pub pins: Vec<Pin>,
     pub secrets: Vec<String>,
     pub timeout: Option<Duration>,
@@ -92,6 +99,8 @@ impl Stage {
             max_depth: 1,
             tools: Toolbox::standard(),
             roles: Vec::new(),
+            role_files: Vec::new(),
+            switch: None,
             pins: Vec::new(),
             secrets: Vec::new(),
             timeout: None,
@@ -130,7 +139,7 @@ impl Stage {
         let session = session::start(Config {
             id,
             provider: Arc::clone(&spy) as Arc<dyn Provider>,
-            switch: None,
+            switch: self.switch,
             detect: None,
             toolbox: self.tools,
             workspace: Arc::new(Workspace::open(self.folder.path()).unwrap()),
@@ -147,6 +156,7 @@ impl Stage {
             max_depth: self.max_depth,
             patience: self.patience,
             compact_at: Share::default(),
+            role_files: self.role_files,
             more_roles: self.roles,
             timeout: self.timeout,
             pins: self.pins,
@@ -424,9 +434,4 @@ pub fn task_call(id: &str, task: &str) -> Value {
     serde_json::json!({
         "id": id, "name": "task", "arguments": { "task": task, "expected_output": "answer" },
     })
-}
-
-/// Rounds of a long test: few by default, all of them under `OFFSHOOT_SOAK=1`.
-pub fn rounds(few: u32, all: u32) -> u32 {
-    if std::env::var_os("OFFSHOOT_SOAK").is_some_and(|value| value == "1") { all } else { few }
 }

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex};
 
-use offshoot::provider::{ChunkStream, Identity, Provider, Request};
+use offshoot::provider::{ChunkStream, Identity, ModelsFuture, Provider, Request};
 
 pub struct Spy {
     inner: Arc<dyn Provider>,
@@ -26,6 +26,10 @@ impl Spy {
 impl Provider for Spy {
     fn identity(&self) -> &Identity {
         &self.identity
+    }
+
+    fn models(&self) -> ModelsFuture {
+        self.inner.models()
     }
 
     fn stream(&self, request: Request) -> ChunkStream {

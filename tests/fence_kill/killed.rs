@@ -40,6 +40,39 @@ fn a_program_that_is_killed_takes_its_commands_with_it() {
     });
 }
 
+/// The end of the line does not reach a helper that is stopped; the end of its parent wakes it.
+#[test]
+fn a_program_that_is_killed_while_its_helper_is_stopped_takes_its_commands_with_it() {
+    alone(async |_| {
+        for script in SCRIPTS {
+            let mark = uuid::Uuid::now_v7().to_string();
+            let mut program = start_driver(script, &mark);
+            let helpers = children_of(program.id());
+            assert_eq!(helpers.len(), 1, "{helpers:?}");
+            for helper in helpers {
+                kill_process(rustix::process::Pid::from_raw(helper).unwrap(), Signal::STOP)
+                    .unwrap();
+            }
+            program.kill().unwrap();
+            program.wait().unwrap();
+            gone(&mark).await;
+            wait_for_no_children().await;
+        }
+    });
+}
+
+/// The processes that a program has started and that are still there.
+fn children_of(program: u32) -> Vec<i32> {
+    let tasks = std::fs::read_dir(format!("/proc/{program}/task")).unwrap();
+    let lists = tasks.map(|task| std::fs::read_to_string(task.unwrap().path().join("children")));
+    lists
+        .flat_map(|list| {
+            let list = list.unwrap_or_default();
+            list.split_whitespace().map(|number| number.parse().unwrap()).collect::<Vec<_>>()
+        })
+        .collect()
+}
+
 /// Starts this very program as the one to be killed, and waits until its command is ready.
 fn start_driver(script: &str, mark: &str) -> std::process::Child {
     let mut program = Command::new(std::env::current_exe().unwrap())

@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 
 use crate::escapes::{leaks, prison};
 use crate::ground::{Ground, inventory, temporaries};
+use crate::soak::rounds;
 
 /// Why a call was not made, in the words that tell it.
 #[derive(Debug, Clone, Copy)]
@@ -325,10 +326,6 @@ fn a_name_that_is_no_utf_8_cannot_be_written_to_by_any_spelling() {
     assert_eq!(fs::read(ground.root().join(name)).unwrap(), b"old");
 }
 
-fn rounds() -> usize {
-    if std::env::var_os("OFFSHOOT_SOAK").is_some() { 10_000 } else { 300 }
-}
-
 /// Swaps two names again and again while `work` runs.
 fn swapping(one: &std::path::Path, other: &std::path::Path, work: impl FnOnce()) {
     let done = AtomicBool::new(false);
@@ -357,7 +354,7 @@ fn a_folder_that_is_swapped_for_a_link_again_and_again_never_lets_a_write_out() 
     let outside = inventory(&ground.outside());
     let mut written = 0;
     swapping(&flip, &aside, || {
-        for round in 0..rounds() {
+        for round in 0..rounds(300, 10_000) {
             let run = ground.run(&["."]);
             let edit = json!({"path": "flip/s.txt", "edits": [
                 {"old_text": "harmless", "new_text": format!("harmless {round}")},
@@ -393,7 +390,7 @@ fn a_file_that_is_swapped_for_a_link_again_and_again_is_never_written_through() 
     symlink("../outside/s.txt", &aside).unwrap();
     let outside = inventory(&ground.outside());
     swapping(&flip, &aside, || {
-        for round in 0..rounds() {
+        for round in 0..rounds(300, 10_000) {
             let run = ground.run(&["."]);
             run.call("read_file", json!({"path": "flip.txt"}));
             let content = format!("harmless {round}\n");

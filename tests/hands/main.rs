@@ -15,6 +15,8 @@ mod properties;
 mod public;
 mod read;
 mod search;
+#[path = "../common/soak.rs"]
+mod soak;
 mod special;
 mod torn;
 mod unprivileged;

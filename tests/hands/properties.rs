@@ -7,6 +7,7 @@ use serde_json::json;
 
 use crate::escapes::{leaks, prison, tools_on};
 use crate::ground::{Ground, scopes};
+use crate::soak::rounds;
 
 fn shared_prison() -> &'static Ground {
     static PRISON: OnceLock<Ground> = OnceLock::new();
@@ -52,12 +53,8 @@ fn any_path() -> impl Strategy<Value = String> {
     ]
 }
 
-fn cases() -> u32 {
-    if std::env::var_os("OFFSHOOT_SOAK").is_some() { 20_000 } else { 300 }
-}
-
 proptest! {
-    #![proptest_config(ProptestConfig { cases: cases(), ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: rounds(300, 20_000), ..ProptestConfig::default() })]
 
     #[test]
     fn no_path_in_any_scope_reads_what_lies_elsewhere(
@@ -105,7 +102,7 @@ fn any_json() -> impl Strategy<Value = serde_json::Value> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: cases(), ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: rounds(300, 20_000), ..ProptestConfig::default() })]
 
     #[test]
     fn any_arguments_are_answered(arguments in any_json(), as_text in any::<bool>()) {

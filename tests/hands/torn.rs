@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 use serde_json::json;
 
 use crate::ground::{Ground, temporaries};
+use crate::soak::{rounds, soak};
 
 /// Tells this test, started once more by itself, where to write until it is killed.
 const FOLDER: &str = "OFFSHOOT_TEST_WRITES_IN";
@@ -74,16 +75,15 @@ fn a_kill_at_any_moment_leaves_the_old_or_the_new_content() {
     if let Some(folder) = std::env::var_os(FOLDER) {
         write_until_killed(&PathBuf::from(folder));
     }
-    let soak = std::env::var_os("OFFSHOOT_SOAK").is_some();
     let ground = Ground::new();
     ground.file("d/a.txt", content(0));
     let file = ground.root().join("d/a.txt");
-    let (mut strays, rounds) = (0, if soak { 200 } else { 12 });
+    let (mut strays, rounds) = (0, rounds(12, 200));
     for round in 0..rounds {
         let mut child = start(&ground.base());
         wait_for_a_write(&file, &mut child);
         // Another moment each time, over more than one whole write.
-        thread::sleep(Duration::from_micros(u64::try_from(round * 7_919 % 40_000).unwrap()));
+        thread::sleep(Duration::from_micros(u64::from(round * 7_919 % 40_000)));
         child.kill().unwrap();
         assert_eq!(child.wait().unwrap().signal(), Some(9), "the writer failed by itself");
         for entry in fs::read_dir(ground.root().join("d")).unwrap() {
@@ -101,7 +101,7 @@ fn a_kill_at_any_moment_leaves_the_old_or_the_new_content() {
         assert!(output.ok, "{}", output.text);
         assert_eq!(temporaries(&ground.root()), Vec::<String>::new(), "round {round}");
     }
-    if soak {
+    if soak() {
         crate::aloud::told(&format!("{rounds} kills, {strays} left a temporary file"));
         assert!(strays > 0, "no kill came while a file was being written");
     }

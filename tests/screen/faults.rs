@@ -17,6 +17,7 @@ use serde_json::{Value, json};
 
 use super::aloud;
 use super::feed::{Feed, call, child, parent, task_call, three_children};
+use super::soak::rounds;
 use super::view::{Watch, frame, header, rows, screen};
 
 /// The inputs of a fault, if they are there.
@@ -31,10 +32,6 @@ fn input(name: &str) -> Option<Value> {
             None
         }
     }
-}
-
-fn soak() -> bool {
-    std::env::var_os("OFFSHOOT_SOAK").is_some()
 }
 
 /// Numbers that are the same in every run.
@@ -72,7 +69,7 @@ fn no_size_panics_while_text_streams_in_behind_a_page() {
     let mut dice = Dice(7);
     let fixed =
         [(0, 0), (1, 1), (2, 1), (1, 2), (3, 3), (300, 100), (20, 2), (5, 50), (80, 1), (79, 23)];
-    let random = (0..if soak() { 10_000 } else { 300 }).map(|_| dice.size());
+    let random = (0..rounds(300, 10_000)).map(|_| dice.size());
     let keys = [
         "F1", "Esc", "Alt+2", "Enter", "Down", "PgUp", "Esc", "z", "Alt+1", "PgUp", "End", "Tab",
         "子",
@@ -214,7 +211,7 @@ fn random_key_scripts_never_break_the_input() {
         "type:שלום",
     ];
     let mut dice = Dice(11);
-    for _ in 0..if soak() { 10_000 } else { 100 } {
+    for _ in 0..rounds(100, 10_000) {
         let mut composer = Composer::default();
         let width = usize::try_from(dice.roll(20)).unwrap() + 1;
         for _ in 0..40 {

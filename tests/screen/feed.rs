@@ -317,9 +317,13 @@ impl Feed {
     }
 
     pub fn finish_child(&mut self, task: u32, status: Status, summary: &str) -> &mut Self {
+        self.finish_child_of(child(task), status, summary)
+    }
+
+    pub fn finish_child_of(&mut self, origin: Origin, status: Status, summary: &str) -> &mut Self {
         let mut end = finished(status);
-        end.report = Some(report(task, status, summary));
-        self.add(child(task), Fact::RunFinished(Box::new(end)))
+        end.report = origin.task.map(|task| report(task.0, status, summary));
+        self.add(origin, Fact::RunFinished(Box::new(end)))
     }
 }
 

@@ -26,6 +26,7 @@ fn doing(story: &Story, task: u32, feed: &Feed) -> String {
         Doing::Calling { call } => format!("calling {}", call.name),
         Doing::Cancelling { .. } => "cancelling".to_owned(),
         Doing::Asking { call } => format!("asking {}", call.name),
+        Doing::Paused { since } => format!("paused {}", feed.now().millis_since(since)),
         Doing::Ended(end) => format!("ended {}", end.status.as_str()),
     }
 }

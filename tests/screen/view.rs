@@ -3,6 +3,7 @@
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use offshoot::domain::command::Command;
 use offshoot::domain::event::Timestamp;
+use offshoot::domain::rules::Rules;
 use offshoot::story::Story;
 use offshoot::ui::msg::{Effect, Msg};
 use offshoot::ui::paint::Palette;
@@ -21,6 +22,7 @@ pub fn header() -> HeaderFacts {
         model: "demo-1".to_owned(),
         mode: "read-only".to_owned(),
         fence: None,
+        rules: Rules::parse(&["bash(cargo test)"], &[], &["read_file(.env)"]).unwrap(),
         context_window: Some(10_000),
         language_model: true,
     }

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 mod hands;
+mod roles;
 mod trust;
 mod world;
 
@@ -174,6 +175,22 @@ fn a_project_can_narrow_and_choose_its_language() {
     let lifted = world.settings(&["--budget", "generous", "--max-turns", "99"]);
     assert_eq!(lifted.limits.preset, Preset::Generous, "the user has the last word");
     assert_eq!(lifted.limits.parent[Dimension::Turns], Limit::Of(99));
+}
+
+#[test]
+fn only_the_user_lets_children_delegate_and_a_project_can_take_it_back() {
+    let depth = |users: &str, projects: &str, typed: &[&str]| {
+        let world = World::new().users(users).projects(projects);
+        let settings = world.settings(typed);
+        (settings.limits.depth, warnings(&settings).len())
+    };
+    let three = "[budget]\ndepth = 3\n";
+    assert_eq!(depth("", "", &[]), (1, 0));
+    assert_eq!(depth(three, "", &[]), (3, 0));
+    assert_eq!(depth(three, "[budget]\ndepth = 2\n", &[]), (2, 0));
+    assert_eq!(depth(three, "[budget]\ndepth = 4\n", &[]), (3, 1));
+    assert_eq!(depth("", "[budget]\ndepth = 2\n", &[]), (1, 1));
+    assert_eq!(depth(three, "", &["--max-depth", "1"]), (1, 0));
 }
 
 #[test]

@@ -331,6 +331,47 @@ pub enum Fact {
         /// Who.
         by: By,
     },
+    /// A run starts nothing new from now on; what goes on in it comes to its end.
+    Paused {
+        /// The run.
+        target: String,
+        /// Who asked for it.
+        by: By,
+    },
+    /// A run that was paused goes on.
+    Resumed {
+        /// The run.
+        target: String,
+        /// Who asked for it.
+        by: By,
+    },
+    /// The next turn of a run is to be its last.
+    WrapUpRequested {
+        /// The run.
+        target: String,
+        /// Who asked for it.
+        by: By,
+    },
+    /// A run may use more than before.
+    BudgetExtended {
+        /// The run.
+        target: String,
+        /// Who asked for it.
+        by: By,
+        /// What grew, and what did not.
+        text: String,
+        /// What it may use from now on.
+        limits: Budget,
+    },
+    /// Somebody's words entered the conversation of a child, as the next message.
+    Steered {
+        /// The run.
+        target: String,
+        /// Whose.
+        by: By,
+        /// The words.
+        text: String,
+    },
     /// A run ended.
     RunFinished(Box<RunFinished>),
     /// Something that this version does not know.

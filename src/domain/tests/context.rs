@@ -3,6 +3,7 @@
 use serde_json::json;
 
 use super::*;
+use crate::domain::context_store::key_problem;
 use crate::domain::ids::CallId;
 use crate::domain::message::ToolCall;
 
@@ -43,9 +44,41 @@ fn a_key_is_replaced_in_its_place_and_the_card_fits_the_text() {
 }
 
 #[test]
+fn a_long_row_of_requests_is_listed_by_its_ends() {
+    let mut store = ContextStore::default();
+    for number in 1..=3 {
+        store.put_request("words");
+        let key = format!("report:{number}");
+        store.put(key, SnippetKind::Report, "x", "text", Sensitivity::Normal);
+    }
+    let short = "[context keys for `task`: request (5 B), report:1 (4 B), report:2 (4 B), \
+                 report:3 (4 B), request:1 (5 B), request:2 (5 B)]";
+    assert_eq!(store.listing(), short);
+    let keys = store.key_list();
+    for _ in 0..500 {
+        store.put_request("words");
+    }
+    assert_ne!(store.key_list(), keys);
+    assert!(store.listing().contains("request:1 to request:502 (502 snippets)"));
+    assert!(store.listing().len() < 200, "{}", store.listing());
+}
+
+#[test]
+fn a_key_is_a_plain_word_and_none_of_the_runtimes_own() {
+    for key in ["spec", "备注", "a.b-c_1"] {
+        assert_eq!(key_problem(key), None, "{key}");
+    }
+    for key in ["", "a b", "report:1", "request", "rules", "a/b", &"x".repeat(65)] {
+        assert!(key_problem(key).is_some(), "{key}");
+    }
+}
+
+#[test]
 fn the_listing_names_what_can_be_chosen_and_no_secret() {
     let listing = Host::new().store.listing();
-    assert_eq!(listing, "[context keys for `task`: request (43 B), rules (14 B), local (42 B)]");
+    let expected = "[context keys for `task`: request (43 B), rules (14 B), \
+                           local (42 B, only for a model on this machine)]";
+    assert_eq!(listing, expected);
 }
 
 #[test]

@@ -43,12 +43,17 @@ fn word(fact: &Fact) -> &'static str {
         Fact::ModeChanged { .. } => "mode_changed",
         Fact::Notice { .. } => "notice",
         Fact::CancelRequested { .. } => "cancel_requested",
+        Fact::Paused { .. } => "paused",
+        Fact::Resumed { .. } => "resumed",
+        Fact::WrapUpRequested { .. } => "wrap_up_requested",
+        Fact::BudgetExtended { .. } => "budget_extended",
+        Fact::Steered { .. } => "steered",
         Fact::RunFinished(_) => "run_finished",
         Fact::Unknown => "unknown",
     }
 }
 
-const KINDS: usize = 23;
+const KINDS: usize = 28;
 
 fn call() -> CallId {
     CallId::from("c1")
@@ -167,6 +172,36 @@ fn delegation_rows() -> Vec<(Fact, Value)> {
         (
             Fact::CancelRequested { target: text("t3"), by: By::User },
             json!({"type": "cancel_requested", "target": "t3", "by": "user"}),
+        ),
+        (
+            Fact::Paused { target: text("t3.1"), by: By::User },
+            json!({"type": "paused", "target": "t3.1", "by": "user"}),
+        ),
+        (
+            Fact::Resumed { target: text("t3.1"), by: By::User },
+            json!({"type": "resumed", "target": "t3.1", "by": "user"}),
+        ),
+        (
+            Fact::WrapUpRequested { target: text("t3.1"), by: By::User },
+            json!({"type": "wrap_up_requested", "target": "t3.1", "by": "user"}),
+        ),
+        (
+            Fact::BudgetExtended {
+                target: text("t3.1"),
+                by: By::User,
+                text: text("turns 6 to 9"),
+                limits: Preset::Tight.child(),
+            },
+            json!({
+                "type": "budget_extended", "target": "t3.1", "by": "user", "text": "turns 6 to 9",
+                "limits": {
+                    "turns": 6, "input_tokens": 200_000, "output_tokens": 8_000, "tool_calls": 20,
+                    "cost_usd": 0.1, "duration_ms": 120_000},
+            }),
+        ),
+        (
+            Fact::Steered { target: text("t3.1"), by: By::User, text: text("look in tests") },
+            json!({"type": "steered", "target": "t3.1", "by": "user", "text": "look in tests"}),
         ),
         (
             Fact::RetryScheduled {

@@ -6,6 +6,7 @@ mod arithmetic;
 mod context;
 mod contract;
 mod event;
+mod extend;
 mod history;
 mod ledger;
 mod narrow;
@@ -30,6 +31,7 @@ use super::ids::{RunId, TaskId};
 use super::ledger::{Ledger, Left};
 use super::request::TaskRequest;
 use super::role::{OUTPUT_PER_REQUEST, Permission, Role, RoleTable};
+use super::role_file::RoleSource;
 use super::scope::PathScope;
 use super::violation::{Code, Refusal};
 
@@ -180,7 +182,9 @@ fn worker() -> Role {
         budget: Preset::Normal.child(),
         output_per_request: OUTPUT_PER_REQUEST,
         models: vec!["small".to_owned()],
+        model: None,
         report_fields: Vec::new(),
+        source: RoleSource::BuiltIn,
     }
 }
 

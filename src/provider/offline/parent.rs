@@ -116,7 +116,8 @@ impl<'a> Pending<'a> {
 
 /// True for messages in a person's place that the runtime wrote: they ask nothing.
 fn is_of_the_runtime(text: &str) -> bool {
-    text.starts_with("[runtime]")
+    let starts = ["[runtime]", "[context keys", "The user ran a command in the workspace."];
+    starts.iter().any(|start| text.starts_with(start))
 }
 
 /// What a person typed, with the role that they chose.

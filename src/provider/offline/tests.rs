@@ -606,3 +606,21 @@ async fn hostile_results_are_survived() {
         assert!(serde_json::from_str::<Value>(&last.text()).is_ok(), "{output}");
     }
 }
+
+#[tokio::test]
+async fn what_the_runtime_says_in_a_persons_place_is_no_question() {
+    let question = user("Which test framework?\n\n[context keys for `task`: request (21 B)]");
+    let answer = ask(request(0, &["task"], std::slice::from_ref(&question))).await;
+    let call = answer.tool_calls().next().unwrap().clone();
+    let results = vec![ToolResult {
+        call: call.call.clone(),
+        name: call.name.clone(),
+        ok: true,
+        output: json!({"status": "completed", "summary": "pytest"}).to_string(),
+    }];
+    let list = user("[context keys for `task`: request (21 B), report:1 (9 B)]");
+    let messages = [question, Message::Assistant(answer), Message::Results { results }, list];
+    let last = ask(request(0, &["task"], &messages)).await;
+    assert!(last.tool_calls().next().is_none(), "it answers instead of asking again");
+    assert!(last.text().contains("pytest"), "{}", last.text());
+}

@@ -18,8 +18,6 @@ use crate::sandbox::policy::Policy;
 
 /// The newest version that this was written for; an older kernel leaves out what it does not know.
 const NEWEST: ABI = ABI::V10;
-/// The first version that can hold local sockets to folders.
-pub(super) const FIRST_WITH_LOCAL_SOCKETS: u8 = 9;
 /// Harmless devices that programs open for writing as a matter of course.
 const DEVICES: &[&str] = &["/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"];
 
@@ -58,7 +56,7 @@ fn rules(policy: &Policy, entered: &Entered) -> Result<RulesetCreated, RulesetEr
 
 fn grant(rules: &mut RulesetCreated, policy: &Policy, entered: &Entered, notes: &mut Vec<String>) {
     let read = AccessFs::from_read(NEWEST);
-    let change = change(policy);
+    let change = change();
     let mut add = |place: &Path, opened: Result<OwnedFd, Errno>, rights| {
         if let Err(why) = grant_one(rules, opened, rights) {
             notes.push(format!("{} is left out: {why}", place.display()));
@@ -87,11 +85,11 @@ fn grant(rules: &mut RulesetCreated, policy: &Policy, entered: &Entered, notes: 
     }
 }
 
-/// What may be done in a folder that may be changed: everything but making and driving devices.
-fn change(policy: &Policy) -> BitFlags<AccessFs> {
+/// What may be done in a folder that may be changed: everything but making and driving devices, and
+/// connecting to sockets.
+fn change() -> BitFlags<AccessFs> {
     let devices = AccessFs::MakeChar | AccessFs::MakeBlock | AccessFs::IoctlDev;
-    let all = AccessFs::from_all(NEWEST) & !devices;
-    if policy.local_sockets { all } else { all & !BitFlags::from(AccessFs::ResolveUnix) }
+    AccessFs::from_all(NEWEST) & !(devices | AccessFs::ResolveUnix)
 }
 
 /// What does not exist is passed over: it grants nothing, and a later one of that name gets nothing.
@@ -171,7 +169,7 @@ mod tests {
 
     #[test]
     fn changing_a_folder_includes_no_device_and_no_socket_of_others() {
-        let rights = change(&Policy::new());
+        let rights = change();
         for right in [AccessFs::MakeChar, AccessFs::MakeBlock, AccessFs::IoctlDev] {
             assert!(!rights.contains(right));
         }

@@ -12,19 +12,15 @@ use seccompiler::{
 };
 
 use super::denied;
-use super::landlock::FIRST_WITH_LOCAL_SOCKETS;
 use super::{Entered, FIRST_WITH_SIGNALS, Namespaces, opens_inet};
 use crate::sandbox::confine::others::Others;
 use crate::sandbox::policy::Policy;
 
 /// What is to be refused, told by what the rest of the fence does not hold.
 #[derive(Debug, Clone)]
-#[expect(clippy::struct_excessive_bools, reason = "each is decided by itself")]
 pub(super) struct Calls {
     /// Internet sockets are allowed.
     inet: bool,
-    /// Local sockets are allowed.
-    local_sockets: bool,
     /// Interprocess communication is the command's own.
     own_communication: bool,
     /// Landlock is there.
@@ -38,7 +34,6 @@ impl Calls {
         let signals_held = landlock >= FIRST_WITH_SIGNALS;
         Self {
             inet: opens_inet(policy, entered),
-            local_sockets: policy.local_sockets && landlock >= FIRST_WITH_LOCAL_SOCKETS,
             own_communication: entered.namespaces == Namespaces::Inside,
             landlock: landlock > 0,
             others: (!signals_held).then(|| Others::of(&policy.protected)),
@@ -120,9 +115,6 @@ impl Calls {
             let netlink = (0, Is::Eq, number(libc::AF_NETLINK));
             rules.when(libc::SYS_socket, &[netlink, (2, Is::Ne, route)])?;
         }
-        if self.local_sockets {
-            allowed.push(libc::AF_UNIX);
-        }
         let none_of: Vec<Condition> =
             allowed.iter().map(|family| (0, Is::Ne, number(*family))).collect();
         if none_of.is_empty() {
@@ -131,13 +123,11 @@ impl Calls {
             rules.when(libc::SYS_socket, &none_of)?;
         }
         rules.when(libc::SYS_socketpair, &[(0, Is::Ne, number(libc::AF_UNIX))])?;
-        if !self.local_sockets {
-            // A pair of these can be sent or connected to any other socket. The kernel makes
-            // datagrams of raw ones.
-            for kind in [libc::SOCK_DGRAM, libc::SOCK_RAW] {
-                let is = Is::MaskedEq(KIND_OF_SOCKET);
-                rules.when(libc::SYS_socketpair, &[(1, is, number(kind))])?;
-            }
+        // A pair of these can be sent or connected to any other socket. The kernel makes datagrams of
+        // raw ones.
+        for kind in [libc::SOCK_DGRAM, libc::SOCK_RAW] {
+            let is = Is::MaskedEq(KIND_OF_SOCKET);
+            rules.when(libc::SYS_socketpair, &[(1, is, number(kind))])?;
         }
         Ok(())
     }
@@ -272,17 +262,16 @@ mod tests {
     fn every_filter_that_can_be_needed_can_be_built() {
         let most = i32::try_from(MOST).unwrap();
         let others = Others { ids: (1..=most).collect(), groups: [1, 2].into() };
-        for choice in 0..32_u8 {
+        for choice in 0..16_u8 {
             let is = |bit: u8| choice & (1 << bit) != 0;
             let calls = Calls {
                 inet: is(0),
-                local_sockets: is(1),
-                own_communication: is(2),
-                landlock: is(3),
-                others: is(4).then(|| others.clone()),
+                own_communication: is(1),
+                landlock: is(2),
+                others: is(3).then(|| others.clone()),
             };
             let programs = calls.programs().unwrap();
-            assert_eq!(programs.len(), if is(4) { 3 } else { 2 });
+            assert_eq!(programs.len(), if is(3) { 3 } else { 2 });
             for program in programs {
                 assert!(!program.is_empty() && program.len() < LONGEST, "{}", program.len());
             }
@@ -291,13 +280,8 @@ mod tests {
 
     #[test]
     fn tracing_is_left_to_landlock_and_closed_without_it() {
-        let calls = |landlock| Calls {
-            inet: false,
-            local_sockets: false,
-            own_communication: true,
-            landlock,
-            others: None,
-        };
+        let calls =
+            |landlock| Calls { inet: false, own_communication: true, landlock, others: None };
         let refused = |landlock| calls(landlock).refused().unwrap().0;
         assert!(!refused(true).contains_key(&libc::SYS_ptrace));
         assert!(refused(false).contains_key(&libc::SYS_ptrace));

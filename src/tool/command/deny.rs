@@ -3,20 +3,15 @@
 
 use std::fmt;
 
+use crate::domain::shell_words::programs::{base_name, is_shell, is_wrapper, without_assignments};
 use crate::domain::shell_words::{Parsed, command_words};
-
-use super::prefix::{is_assignment, program};
 
 /// Commands inside of commands that are still looked into.
 const MAX_DEPTH: usize = 4;
 /// Devices that output may be redirected to.
 const HARMLESS_DEVICES: [&str; 6] = ["null", "zero", "stdout", "stderr", "fd", "tty"];
-/// Programs that run the command behind their own options.
-const WRAPPERS: [&str; 15] = [
-    "builtin", "busybox", "chroot", "command", "env", "exec", "ionice", "nice", "nohup", "setsid",
-    "stdbuf", "time", "timeout", "unshare", "xargs",
-];
-const SHELLS: [&str; 6] = ["ash", "bash", "dash", "ksh", "sh", "zsh"];
+/// Options of `find` with a command behind them.
+const RUNNING_OPTIONS: [&str; 4] = ["-exec", "-execdir", "-ok", "-okdir"];
 
 /// What is refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -95,18 +90,20 @@ fn check_parsed(parsed: &Parsed, depth: usize) -> Result<(), Denied> {
 }
 
 fn check_words(words: &[String], depth: usize) -> Result<(), Denied> {
-    let skipped = words.iter().take_while(|word| is_assignment(word)).count();
-    let Some((first, arguments)) = words.get(skipped..).and_then(<[String]>::split_first) else {
+    let Some((first, arguments)) = without_assignments(words).split_first() else {
         return Ok(());
     };
-    let name = program(first);
+    let name = base_name(first);
     if let Some(rule) = rule_of(name, arguments) {
         return Err(Denied { rule, culprit: first.clone() });
     }
     if depth >= MAX_DEPTH {
         return Ok(());
     }
-    if WRAPPERS.contains(&name) {
+    if name == "find" {
+        return behind_find(arguments).try_for_each(|words| check_words(words, depth + 1));
+    }
+    if is_wrapper(name) {
         return behind_options(arguments).try_for_each(|words| check_words(words, depth + 1));
     }
     match inner_text(name, arguments) {
@@ -137,12 +134,19 @@ fn behind_options(arguments: &[String]) -> impl Iterator<Item = &[String]> {
     candidates.take(3).filter_map(|(at, _)| arguments.get(at..))
 }
 
+/// The commands that `find` runs. Its other words are names, which may be those of any program.
+fn behind_find(arguments: &[String]) -> impl Iterator<Item = &[String]> {
+    let options = arguments.iter().enumerate();
+    let options = options.filter(|(_, word)| RUNNING_OPTIONS.contains(&word.as_str()));
+    options.filter_map(|(at, _)| arguments.get(at + 1..))
+}
+
 /// The text that a shell is given to run.
 fn inner_text(name: &str, arguments: &[String]) -> Option<String> {
     if name == "eval" {
         return Some(arguments.join(" "));
     }
-    if !SHELLS.contains(&name) {
+    if !is_shell(name) {
         return None;
     }
     let is_command =
@@ -223,6 +227,10 @@ mod tests {
             ("sh -c 'rm -rf /'", Rule::RemoveRoot),
             ("bash -lc \"rm -rf /*\"", Rule::RemoveRoot),
             ("eval rm -rf /", Rule::RemoveRoot),
+            ("fish -c 'rm -rf /'", Rule::RemoveRoot),
+            ("find . -name x -exec rm -rf / \\;", Rule::RemoveRoot),
+            ("parallel sudo ls", Rule::Privilege),
+            ("A+=1 sudo ls", Rule::Privilege),
             ("ls | xargs -n 1 rm -rf /", Rule::RemoveRoot),
             ("sudo ls", Rule::Privilege),
             ("ls; sudo -u root ls", Rule::Privilege),
@@ -269,6 +277,8 @@ mod tests {
             "echo 'rm -rf /'",
             "echo rm -rf /",
             "grep sudo README.md",
+            "find / -name sudo",
+            "find . -name x -exec grep sudo {} +",
             "echo sudo",
             "cat sudo.txt",
             "./sudo-test",

@@ -3,8 +3,8 @@
 
 use std::ffi::OsString;
 use std::fmt::Write as _;
-use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 use std::time::Duration;
 
 use super::line::Carriage;
@@ -32,9 +32,8 @@ pub struct Invocation {
 impl Invocation {
     /// A text for the shell, which reads no start-up files.
     pub fn shell(command: &str) -> Self {
-        let (program, options) = match BASH.iter().find(|path| std::path::Path::new(path).exists())
-        {
-            Some(bash) => (*bash, ["--noprofile", "--norc", "-c"].as_slice()),
+        let (program, options) = match *SHELL {
+            Some(bash) => (bash, ["--noprofile", "--norc", "-c"].as_slice()),
             None => ("/bin/sh", ["-c"].as_slice()),
         };
         let options = options.iter().copied().chain([command]);
@@ -44,6 +43,9 @@ impl Invocation {
 
 /// Where bash usually is.
 const BASH: [&str; 3] = ["/bin/bash", "/usr/bin/bash", "/usr/local/bin/bash"];
+/// Where it is; looked for once.
+static SHELL: LazyLock<Option<&str>> =
+    LazyLock::new(|| BASH.into_iter().find(|path| Path::new(path).exists()));
 
 /// Where a command starts and what of the workspace it may touch.
 #[derive(Debug, Clone, PartialEq, Eq)]

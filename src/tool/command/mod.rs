@@ -10,6 +10,7 @@ pub mod line;
 pub mod live;
 pub mod output;
 pub mod prefix;
+mod python_tests;
 pub mod signals;
 pub mod test_command;
 pub mod test_results;

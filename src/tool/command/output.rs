@@ -15,6 +15,10 @@ const HEAD_CHARS: usize = 20_000;
 /// Characters of the end.
 const TAIL_CHARS: usize = 25_000;
 
+/// How to get at what is missing, whichever tool ran it.
+const THE_REST: &str = "for them ask for less (a filter, a path; in bash head, tail, grep), or let bash \
+                        redirect into a file of the workspace and read that";
+
 /// Bytes of text that random bytes easily happen to make.
 const SCRAP_BYTES: usize = 32;
 
@@ -163,7 +167,7 @@ fn compose(head: &[Line], tail: &[Line], total: u64) -> Collected {
     let missing = total.saturating_sub(shown_bytes);
     let mut text = joined(shown_head);
     if missing > 0 {
-        text = format!("{text}\n... ({missing} of {total} bytes left out here) ...\n");
+        text = format!("{text}\n... ({missing} of {total} bytes left out here; {THE_REST}) ...\n");
     } else if !shown_tail.is_empty() {
         text.push('\n');
     }
@@ -259,6 +263,10 @@ mod tests {
         let shown_tail = shown_tail.split_once(" ...\n").unwrap().1;
         let shown = shown_head.len() + shown_tail.len() + 2;
         assert_eq!(missing.parse::<usize>().unwrap(), raw.len() - shown);
+        let how = collected.text.lines().find(|line| line.starts_with("... (")).unwrap();
+        for word in ["head", "tail", "grep", "redirect", "file of the workspace"] {
+            assert!(how.contains(word), "{how}");
+        }
     }
 
     #[test]
@@ -327,7 +335,7 @@ mod tests {
     }
 
     proptest! {
-        #![proptest_config(ProptestConfig::with_cases(if std::env::var_os("OFFSHOOT_SOAK").is_some() { 5_000 } else { 64 }))]
+        #![proptest_config(ProptestConfig::with_cases(if std::env::var_os("OFFSHOOT_SOAK").is_some_and(|value| value == "1") { 5_000 } else { 64 }))]
 
         #[test]
         fn splitting_makes_no_difference(raw in proptest::collection::vec(any::<u8>(), 0..400), at in 0_usize..400) {

@@ -1,6 +1,7 @@
 //! What an answer for more than one command would cover: the first words of a command that say
 //! which program it runs and what for. Where no words can say that, there are none.
 
+use crate::domain::shell_words::programs::{base_name, is_assignment, runs_others};
 use crate::domain::shell_words::{Parsed, command_words};
 
 /// Programs whose first argument is the verb.
@@ -46,14 +47,11 @@ const WITH_VERB: [&str; 36] = [
 const NAMED_VERBS: [&str; 6] = ["run", "run-script", "exec", "compose", "tool", "stash"];
 /// Programs that run a file named as the first argument, or a text that only they understand.
 const INTERPRETERS: [&str; 8] = ["bun", "lua", "node", "perl", "php", "python", "python3", "ruby"];
-/// Programs of which no first words say what happens: they run other commands, or what they do is
-/// all in the rest.
-const NEVER: [&str; 46] = [
-    ".", "ash", "awk", "bash", "builtin", "busybox", "chmod", "chown", "chroot", "command", "cp",
-    "curl", "dash", "dd", "doas", "env", "eval", "exec", "find", "fish", "install", "kill", "ksh",
-    "ln", "mv", "nice", "nohup", "parallel", "pkexec", "pkill", "rm", "rmdir", "rsync", "scp",
-    "sed", "setsid", "sh", "shred", "source", "ssh", "su", "sudo", "time", "timeout", "truncate",
-    "wget",
+/// Programs of which no first words say what happens, beside those that run other commands: what they
+/// do is all in the rest.
+const NEVER: [&str; 21] = [
+    "awk", "chmod", "chown", "cp", "curl", "dd", "install", "kill", "ln", "mv", "pkill", "rm",
+    "rmdir", "rsync", "scp", "sed", "shred", "ssh", "tee", "truncate", "wget",
 ];
 
 /// The first words of a command that may stand for others like it: `cargo test`, `npm run build`,
@@ -74,8 +72,8 @@ pub fn of(command: &str) -> Option<String> {
 /// How many words say what is run.
 fn first_words(words: &[String]) -> Option<usize> {
     let first = words.first()?;
-    let name = program(first);
-    if NEVER.contains(&name) || name == "xargs" || name == "zsh" || name == "tee" {
+    let name = base_name(first);
+    if NEVER.contains(&name) || runs_others(name) {
         return None;
     }
     let second = words.get(1).map(String::as_str);
@@ -106,19 +104,6 @@ fn interpreter_words(second: Option<&str>, count: usize) -> Option<usize> {
         option if option.starts_with('-') => None,
         _ => Some(2),
     }
-}
-
-/// The name of a program without its folders.
-pub(super) fn program(word: &str) -> &str {
-    word.rsplit('/').next().unwrap_or(word)
-}
-
-/// True for `NAME=value`, which a shell takes as a variable of the command behind it.
-pub(super) fn is_assignment(word: &str) -> bool {
-    word.split_once('=').is_some_and(|(name, _)| {
-        name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
-            && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
-    })
 }
 
 fn is_plain(word: &str) -> bool {
@@ -174,6 +159,7 @@ mod tests {
             "python -",
             "node -e 1",
             "sudo ls",
+            "ionice -c 3 cargo test",
             "env A=1 cargo test",
             "xargs rm",
             "eval ls",

@@ -4,6 +4,7 @@
 use serde_json::Value;
 
 use super::execute::Invocation;
+use super::python_tests::{self, Runner};
 
 /// The files at the top of a project.
 pub trait Manifests {
@@ -12,6 +13,9 @@ pub trait Manifests {
 
     /// True if there is anything of that name.
     fn exists(&self, name: &str) -> bool;
+
+    /// The names of what is in a folder, sorted; `.` is the project itself.
+    fn names(&self, folder: &str) -> Vec<String>;
 }
 
 /// How a filter reaches the tests.
@@ -51,9 +55,10 @@ impl TestCommand {
     pub fn detect(files: &dyn Manifests) -> Option<Self> {
         cargo(files)
             .or_else(|| go(files))
-            .or_else(|| pytest(files))
+            .or_else(|| python_tests::declared(files).map(|runner| python(files, runner)))
             .or_else(|| node(files))
             .or_else(|| make(files))
+            .or_else(|| python_tests::by_files(files).map(|runner| python(files, runner)))
     }
 
     /// The command as a person reads it, and as it runs.
@@ -123,21 +128,19 @@ fn go(files: &dyn Manifests) -> Option<TestCommand> {
     files.exists("go.mod").then(|| command(&["go", "test", "./..."], Filtering::Before("-run")))
 }
 
-fn pytest(files: &dyn Manifests) -> Option<TestCommand> {
-    let says = |name: &str, words: &str| files.text(name).is_some_and(|text| text.contains(words));
-    let configured = files.exists("pytest.ini")
-        || files.exists("conftest.py")
-        || says("pyproject.toml", "[tool.pytest")
-        || says("setup.cfg", "[tool:pytest]")
-        || says("tox.ini", "[pytest]");
-    let python = ["pyproject.toml", "setup.py", "setup.cfg", "requirements.txt"];
-    let is_python = python.iter().any(|name| files.exists(name));
-    let has_tests = files.exists("tests") || files.exists("test");
-    (configured || is_python && has_tests).then_some(())?;
+fn python(files: &dyn Manifests, runner: Runner) -> TestCommand {
     let places = [".venv/bin/python", "venv/bin/python"];
-    let own = places.into_iter().find(|place| files.exists(place));
-    let words = [own.unwrap_or("python3"), "-m", "pytest"];
-    Some(command(&words, Filtering::Append(&["-k"])))
+    let own = places.into_iter().find(|place| files.exists(place)).unwrap_or("python3");
+    let words: &[&str] = match runner {
+        Runner::Pytest => &["-m", "pytest"],
+        Runner::Unittest(".") => &["-m", "unittest", "discover"],
+        // Tests of a package import it by its name, which counts from the top.
+        Runner::Unittest(folder) if files.exists(&format!("{folder}/__init__.py")) => {
+            &["-m", "unittest", "discover", "-s", folder, "-t", "."]
+        }
+        Runner::Unittest(folder) => &["-m", "unittest", "discover", "-s", folder],
+    };
+    command(&[&[own], words].concat(), Filtering::Append(&["-k"]))
 }
 
 fn node(files: &dyn Manifests) -> Option<TestCommand> {
@@ -206,7 +209,14 @@ mod tests {
         }
 
         fn exists(&self, name: &str) -> bool {
-            self.0.iter().any(|(file, _)| *file == name)
+            let inside = format!("{name}/");
+            self.0.iter().any(|(file, _)| *file == name || file.starts_with(&inside))
+        }
+
+        fn names(&self, folder: &str) -> Vec<String> {
+            let inside = if folder == "." { String::new() } else { format!("{folder}/") };
+            let names = self.0.iter().filter_map(|(file, _)| file.strip_prefix(&inside));
+            names.filter(|name| !name.contains('/')).map(str::to_owned).collect()
         }
     }
 
@@ -271,6 +281,39 @@ mod tests {
             assert_eq!(shown(files, Some("  ")), *plain, "{files:?}");
             assert_eq!(shown(files, Some("a b")), *filtered, "{files:?}");
         }
+    }
+
+    #[test]
+    fn python_tests_are_run_by_what_they_are_written_for() {
+        const UNIT: &str =
+            "import unittest\nclass T(unittest.TestCase):\n    def test_a(self): 1\n";
+        const PLAIN: &str = "def test_a():\n    assert True\n";
+        let unittest = "python3 -m unittest discover";
+        let table: &[(Texts, &str)] = &[
+            (&[("tests/test_a.py", UNIT)], "python3 -m unittest discover -s tests"),
+            (
+                &[("tests/test_a.py", UNIT), ("tests/__init__.py", "")],
+                "python3 -m unittest discover -s tests -t .",
+            ),
+            (&[("test_a.py", UNIT)], unittest),
+            (&[("pytest.ini", "\n"), ("test_a.py", UNIT)], unittest),
+            (
+                &[("setup.py", ""), ("tests/test_a.py", UNIT)],
+                "python3 -m unittest discover -s tests",
+            ),
+            (&[("pytest.ini", ""), ("test_a.py", PLAIN)], "python3 -m pytest"),
+            (&[("pytest.ini", "")], "python3 -m pytest"),
+            (&[("pytest.ini", "[pytest]\n"), ("test_a.py", UNIT)], "python3 -m pytest"),
+            (&[("tests/test_a.py", UNIT), ("tests/test_b.py", PLAIN)], "python3 -m pytest"),
+            (&[("requirements-dev.txt", "pytest>=8"), ("test_a.py", UNIT)], "python3 -m pytest"),
+            (&[("tests/conftest.py", ""), ("tests/test_a.py", UNIT)], "python3 -m pytest"),
+            (&[("test_a.py", UNIT), ("Makefile", "test:\n")], "make test"),
+            (&[("test_a.py", "print()")], "nothing"),
+        ];
+        for (files, expected) in table {
+            assert_eq!(shown(files, None), *expected, "{files:?}");
+        }
+        assert_eq!(shown(table[2].0, Some("a b")), format!("{unittest} -k 'a b'"));
     }
 
     #[test]

@@ -110,7 +110,7 @@ fn any_text() -> impl Strategy<Value = String> {
 
 proptest! {
     #![proptest_config(ProptestConfig {
-        cases: if std::env::var_os("OFFSHOOT_SOAK").is_some() { 20_000 } else { 300 },
+        cases: if std::env::var_os("OFFSHOOT_SOAK").is_some_and(|value| value == "1") { 20_000 } else { 300 },
         ..ProptestConfig::default()
     })]
 

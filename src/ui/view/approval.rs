@@ -8,6 +8,7 @@ use crate::domain::event::Timestamp;
 use crate::sanitize;
 use crate::story::{Approval, Asker, Story};
 
+use super::super::asking::Asking;
 use super::super::composer::Composer;
 use super::super::lang::Lang;
 use super::super::layout::{Areas, Shape};
@@ -16,7 +17,7 @@ use super::super::overlay::page_area;
 use super::super::paint::{self, Row, Tone, piece};
 use super::super::screen::Screen;
 use super::super::wrap;
-use super::approval_words::{answers, answers_in_short, asker, head, title};
+use super::approval_words::{answers, answers_in_short, asker, head, title, wider_in_short};
 use super::{sheet, trust, words};
 
 /// No question is wider than this.
@@ -35,10 +36,14 @@ pub fn arrange(screen: &mut Screen, story: &Story, areas: Areas, now: Timestamp)
     let Some(open) = &mut screen.questions.open else { return };
     let Some(approval) = story.approvals().get(open.number) else { return };
     open.guard.seen(now);
-    let question = Question::of(approval, open.reason.as_ref(), story, lang, areas);
+    let inner = sheet::inner(room(areas), areas.shape);
+    open.rows = open.body.rows_up_to(inner.width.into(), inner.height.into());
+    let question = Question::of(approval, open.reason.as_ref(), open.rows, story, lang, areas);
     let (width, room) = (question.width, question.room());
-    let height = open.body.rows_up_to(width, room).max(1);
-    open.body.arrange(width, height);
+    open.body.arrange(width, open.rows.min(room).max(1));
+    if areas.shape != Shape::TooSmall {
+        open.shown();
+    }
 }
 
 /// Draws the open question, if there is one; gives back where the caret is.
@@ -55,11 +60,16 @@ pub fn draw(
     }
     let open = screen.questions.open.as_ref()?;
     let approval = story.approvals().get(open.number)?;
-    let question = Question::of(approval, open.reason.as_ref(), story, screen.lang, areas);
+    let reason = open.reason.as_ref();
+    let question = Question::of(approval, reason, open.rows, story, screen.lang, areas);
     let below = open.body.lines_below();
     let mut rows = question.top();
+    let top = rows.len();
     rows.extend(text_rows(&open.body));
     let (separated, bottom) = question.bottom();
+    if question.bare && below > 0 {
+        mark_more(&mut rows, top, below, question.width);
+    }
     if separated {
         rows.push(more(below, question.width, screen.lang));
     }
@@ -69,7 +79,11 @@ pub fn draw(
     let height = u16::try_from(rows.len()).unwrap_or(u16::MAX);
     let area = Rect { height: most.height.min(height + sheet::border(areas.shape) * 2), ..most };
     let waited = words::age(now.millis_since(approval.since));
-    let note = if below > 0 && !separated { format!("↓{below} · {waited}") } else { waited };
+    let note = if below > 0 && !separated {
+        format!("{} · {waited}", words_below(below, screen.lang))
+    } else {
+        waited
+    };
     let title = title(approval, story, screen.lang);
     let inner = sheet::draw(buffer, area, areas.shape, &title, &note, screen);
     for (row, y) in rows.iter().zip(inner.top()..inner.bottom()) {
@@ -99,7 +113,18 @@ pub fn draw_line(story: &Story, screen: &Screen, buffer: &mut Buffer) {
             }
         };
         let what = sanitize::reveal(&approval.summary).into_owned();
-        vec![format!("{who}: y/n? {what}"), format!("{who}: y/n?"), format!("{short}: y/n?")]
+        let unseen = open.filter(|open| open.warned).map_or(0, Asking::unseen);
+        match (unseen, lang) {
+            (0, _) => {
+                vec![
+                    format!("{who}: y/n? {what}"),
+                    format!("{who}: y/n?"),
+                    format!("{short}: y/n?"),
+                ]
+            }
+            (_, Lang::En) => vec![format!("{short}: unseen, y again?"), "y again?".to_owned()],
+            (_, Lang::Zh) => vec![format!("{short}：未显示，再按 y?"), "再按 y?".to_owned()],
+        }
     };
     let width = usize::from(buffer.area.width);
     let last = [String::from("y/n?"), String::from("y/n"), String::from("?")];
@@ -137,6 +162,8 @@ pub fn room(areas: Areas) -> Rect {
 struct Question<'a> {
     approval: &'a Approval,
     reason: Option<&'a Composer>,
+    /// Rows of the text of what would happen, counted as far as there is room.
+    rows: usize,
     story: &'a Story,
     lang: Lang,
     /// Cells inside of the border.
@@ -151,6 +178,7 @@ impl<'a> Question<'a> {
     fn of(
         approval: &'a Approval,
         reason: Option<&'a Composer>,
+        rows: usize,
         story: &'a Story,
         lang: Lang,
         areas: Areas,
@@ -158,7 +186,7 @@ impl<'a> Question<'a> {
         let inner = sheet::inner(room(areas), areas.shape);
         let (width, height) = (inner.width.into(), inner.height.into());
         let bare = areas.shape == Shape::Bare;
-        Self { approval, reason, story, lang, width, height, bare }
+        Self { approval, reason, rows, story, lang, width, height, bare }
     }
 
     /// Rows for the text of what would happen.
@@ -189,11 +217,19 @@ impl<'a> Question<'a> {
             return (self.height > FEW, vec![reason_row(reason, self.width, self.lang)]);
         }
         let full = answers(self.approval, self.story, self.lang);
-        if self.height >= 2 + FEW + full.len() {
+        let shown = self.top().len() + self.rows;
+        if self.height >= (2 + FEW + full.len()).min(shown + 1 + full.len()) {
             return (true, full);
         }
         let short = answers_in_short(self.approval, self.width, self.lang);
-        (false, (self.height > FEW).then_some(short).into_iter().collect())
+        let is_free = self.height > FEW.min(shown);
+        let mut rows: Vec<Row> = is_free.then_some(short).into_iter().collect();
+        if let Some(wider) = wider_in_short(self.approval, self.story, self.lang)
+            && self.height > shown + rows.len()
+        {
+            rows.insert(0, wider);
+        }
+        (false, rows)
     }
 }
 
@@ -207,13 +243,30 @@ pub fn text_rows(text: &LongText) -> Vec<Row> {
 }
 
 fn more(below: usize, width: usize, lang: Lang) -> Row {
-    let words = match (below, lang) {
-        (0, _) => String::new(),
-        (below, Lang::En) => format!(" ↓ {below} more "),
-        (below, Lang::Zh) => format!(" ↓ 还有 {below} 行 "),
+    let words = match below {
+        0 => String::new(),
+        below => format!(" {} ", words_below(below, lang)),
     };
     let line = "─".repeat(width.saturating_sub(wrap::cells(&words)));
     Row::of(line, Tone::Quiet).and(words, Tone::Warning)
+}
+
+/// Says without a border how much is below: beside what the call is, or else beside the title as far
+/// as that leaves it whole.
+fn mark_more(rows: &mut [Row], top: usize, below: usize, width: usize) {
+    let mark = format!("↓{below}");
+    let fits = |row: &Row| paint::width_of(&row.left) + 1 + wrap::cells(&mark) <= width;
+    let index = usize::from(top > 1);
+    if let Some(row) = rows.get_mut(index).filter(|row| index > 0 || fits(row)) {
+        *row = std::mem::take(row).right(mark, Tone::Warning);
+    }
+}
+
+fn words_below(below: usize, lang: Lang) -> String {
+    match lang {
+        Lang::En => format!("↓ {below} more"),
+        Lang::Zh => format!("↓ 还有 {below} 行"),
+    }
 }
 
 fn reason_label(lang: Lang) -> &'static str {

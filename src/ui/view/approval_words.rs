@@ -1,5 +1,6 @@
 //! What a question about a call says: who asks, what exactly would happen, what each answer covers.
 
+use crate::domain::shell_words::command_words;
 use crate::sanitize;
 use crate::story::{Approval, Asker, Story};
 
@@ -39,6 +40,10 @@ pub fn title(approval: &Approval, story: &Story, lang: Lang) -> String {
 /// that is too narrow it takes a few rows, `most` of them; where even these are too few, it is said
 /// in short.
 pub fn head(approval: &Approval, width: usize, most: usize, lang: Lang) -> Vec<Row> {
+    if approval.command.is_none() && approval.diff.is_none() {
+        // Its one line is all the text there is.
+        return Vec::new();
+    }
     let fence = approval.fence.as_deref().filter(|_| approval.command.is_some());
     let fence = fence.map(str::to_owned);
     let whole = [what(approval), words_of(fence.as_deref()), place(approval, lang)].concat();
@@ -97,7 +102,8 @@ pub fn answers(approval: &Approval, story: &Story, lang: Lang) -> Vec<Row> {
         } else {
             lang.pick("only this call can be allowed", "只能允许此次调用")
         };
-        rows.push(Row::of(format!("   {words}"), Tone::Quiet));
+        let why = why_only_this(approval, lang);
+        rows.push(Row::of(format!("   {words}{why}"), Tone::Quiet));
     }
     let no = lang.pick("no", "拒绝");
     let because = lang.pick("no, with a reason", "拒绝，并说明理由");
@@ -150,6 +156,30 @@ pub fn answers_in_short(approval: &Approval, width: usize, lang: Lang) -> Row {
     let fits = lines.iter().find(|line| wrap::cells(line) <= width);
     let line = fits.or(lines.last()).map_or("", String::as_str);
     Row::of(line, Tone::Child)
+}
+
+/// Why there is nothing wider to allow.
+fn why_only_this(approval: &Approval, lang: Lang) -> String {
+    let Some(command) = &approval.command else { return String::new() };
+    let parsed = command_words(command);
+    let why = if parsed.parts.len() > 1 {
+        lang.pick("it is several commands in one", "这是多条命令的组合")
+    } else if !parsed.complete {
+        lang.pick("what it runs cannot be told from its words", "无法从字面判断它会运行什么")
+    } else if !parsed.writes.is_empty() {
+        lang.pick("it writes a file", "它会写入文件")
+    } else {
+        lang.pick("its first words do not say what it does", "开头的词说明不了它做什么")
+    };
+    format!("{}{why}", lang.pick(": ", "："))
+}
+
+/// What the two wider answers cover, on one row.
+pub fn wider_in_short(approval: &Approval, story: &Story, lang: Lang) -> Option<Row> {
+    let what = covers(approval, approval.prefix.as_deref()?, lang);
+    let (child, session) = reach(approval, story, lang);
+    let row = Row::of("c  ", Tone::Child).and(format!("{what} {child}"), Tone::Plain);
+    Some(row.and(" · s ", Tone::Child).and(session, Tone::Plain))
 }
 
 /// What a wider answer allows: commands that begin so, or changes to a path.

@@ -63,7 +63,7 @@ fn entry(
             signed(sign, row, text, tone, tone)
         }
         Body::Call(call) if row > 0 => match call.tail().get(row - 1) {
-            Some(line) => Row::of("     │ ", Tone::Quiet).and(line, Tone::Quiet),
+            Some(line) => Row::of("     │ ", Tone::Quiet).and(line, tail_tone(call, line)),
             None => Row::default(),
         },
         Body::Call(call) if call.is_own() => own_command(call, screen, now),
@@ -119,11 +119,25 @@ fn own_command(call: &Call, screen: &Screen, now: Timestamp) -> Row {
 
 fn own_call(call: &Call, story: &Story, screen: &Screen, now: Timestamp) -> Row {
     let (outcome, tone) = words::outcome(call, story.is_running(), screen.lang, now);
-    let what = format!("{} {}", call.name, call.summary());
+    let what = if call.is_list() {
+        let done = call.items().filter(|item| item.starts_with("[x]")).count();
+        format!("{} {done}/{}", call.name, call.items().count())
+    } else {
+        format!("{} {}", call.name, call.summary())
+    };
     Row {
         left: vec![piece("   ▪ ", Tone::Quiet), piece(what.trim_end(), Tone::Plain)],
         right: vec![piece(format!("{outcome} "), tone)],
         selected: false,
+    }
+}
+
+/// In a list of what is to be done the item in progress stands out, and what is done does not.
+fn tail_tone(call: &Call, line: &str) -> Tone {
+    match line.get(..3) {
+        Some("[>]") if call.is_list() => Tone::Strong,
+        Some("[ ]") if call.is_list() => Tone::Plain,
+        _ => Tone::Quiet,
     }
 }
 

@@ -8,8 +8,9 @@ use crate::domain::budget::{Budget, Dimension, Limit};
 use crate::domain::command::BudgetChoice;
 use crate::domain::event::{ContractView, Receipt, Share, Timestamp};
 use crate::domain::report::Report;
+use crate::domain::rules::Rules;
 use crate::sanitize;
-use crate::story::{Call, Gauge, Node, Run, Story};
+use crate::story::{Call, End, Gauge, Node, NodeState, Run, Story};
 
 use super::super::lang::Lang;
 use super::super::layout::Shape;
@@ -76,6 +77,7 @@ fn title(story: &Story, page: Page, lang: Lang) -> String {
         }
         Page::Child(node) => of_node(story.delegations().get(node)),
         Page::Permissions => lang.pick("Permissions", "权限").to_owned(),
+        Page::Context => lang.pick("Context", "上下文").to_owned(),
         Page::Diff => lang.pick("What changed", "改动").to_owned(),
     };
     sanitize::line(&title).into_owned()
@@ -101,6 +103,11 @@ pub fn call(call: &Call, lang: Lang) -> Vec<Paragraph> {
     if let Some(verdict) = &call.verdict {
         page.push(Paragraph::plain(words::verdict(verdict, lang)).toned(Tone::Quiet));
     }
+    if let Some(end) = call.command_end() {
+        page.extend(end.command.map(|ran| Paragraph::named(lang.pick("command", "命令"), ran)));
+        let label = lang.pick("exit code", "退出码");
+        page.push(Paragraph::named(label, end.exit_code.to_string()));
+    }
     page.push(Paragraph::gap());
     page.push(Paragraph::heading(lang.pick("Input", "输入")));
     page.extend(arguments);
@@ -121,7 +128,10 @@ fn json_text(value: &serde_json::Value) -> String {
 
 /// A child in full: what it does, what it was given, what it has used, what came back.
 pub fn child(node: &Node, lang: Lang, now: Timestamp) -> Vec<Paragraph> {
-    let (state, tone) = words::doing(node.doing(now), lang, now);
+    let (mut state, tone) = words::doing(node.doing(now), lang, now);
+    if let NodeState::Ended(End { code: Some(code), .. }) = &node.state {
+        state = format!("{state} ({code})");
+    }
     let mut page = Vec::new();
     if !node.description.is_empty() {
         page.push(Paragraph::heading(node.description.clone()));
@@ -285,6 +295,8 @@ pub struct PageFacts<'a> {
     pub mode: &'a str,
     /// How commands are fenced.
     pub fence: Option<&'a str>,
+    /// The rules of the configuration.
+    pub rules: &'a Rules,
 }
 
 /// A budget that no answer has got yet.

@@ -6,7 +6,7 @@ use ratatui::layout::Rect;
 use crate::sanitize;
 use crate::story::Story;
 
-use super::super::keymap::{self, Context};
+use super::super::keymap::{self, Context, Key};
 use super::super::lang::Lang;
 use super::super::layout::{Areas, Focus, Shape};
 use super::super::paint::{self, Row, Tone, piece};
@@ -74,7 +74,17 @@ fn question(story: &Story, lang: Lang) -> String {
 fn keys(story: &Story, screen: &Screen, areas: Areas, room: usize) -> String {
     let contexts = contexts(screen);
     let hidden = areas.delegations.is_empty() && story.delegations().live_count() > 0;
-    wrap::fit(&keymap::footer(contexts, hidden, screen.lang, room), room).to_owned()
+    wrap::fit(&keymap::footer(contexts, hidden, idle(story, screen), screen.lang, room), room)
+        .to_owned()
+}
+
+/// Answers that would allow more than the call that is asked about, where only this call can be.
+fn idle(story: &Story, screen: &Screen) -> &'static [Key] {
+    let open = screen.questions.open.as_ref();
+    match open.and_then(|open| story.approvals().get(open.number)) {
+        Some(approval) if approval.prefix.is_none() => &[Key::Child, Key::Session],
+        Some(_) | None => &[],
+    }
 }
 
 fn contexts(screen: &Screen) -> &'static [Context] {

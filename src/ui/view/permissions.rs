@@ -3,6 +3,9 @@
 
 use crate::domain::approval::Mode;
 use crate::domain::fence::NETWORK_OPEN;
+use crate::domain::rules::Rules;
+use crate::sanitize;
+use crate::story::{Asker, Grant, Story};
 
 use super::super::lang::Lang;
 use super::super::overlay::Paragraph;
@@ -11,7 +14,7 @@ use super::detail::PageFacts;
 use super::words;
 
 /// All of it.
-pub fn page(facts: PageFacts<'_>, lang: Lang) -> Vec<Paragraph> {
+pub fn page(story: &Story, facts: PageFacts<'_>, lang: Lang) -> Vec<Paragraph> {
     let mut page = vec![Paragraph::heading(lang.pick("Permission mode", "权限模式"))];
     for mode in Mode::ALL {
         let holds = mode.name() == facts.mode;
@@ -28,7 +31,60 @@ pub fn page(facts: PageFacts<'_>, lang: Lang) -> Vec<Paragraph> {
     page.extend([Paragraph::plain(keys).toned(Tone::Quiet), Paragraph::gap()]);
     page.push(Paragraph::heading(lang.pick("Fence around commands", "命令的隔离")));
     page.extend(fence(facts.fence.unwrap_or_default(), lang));
+    page.push(Paragraph::gap());
+    page.push(Paragraph::heading(lang.pick("Rules of the configuration", "配置中的规则")));
+    page.extend(rules(facts.rules, lang));
+    page.push(Paragraph::gap());
+    page.push(Paragraph::heading(lang.pick("Allowed in this session", "本会话中已允许")));
+    page.extend(grants(story, lang));
     page
+}
+
+/// Each list that says anything.
+fn rules(rules: &Rules, lang: Lang) -> Vec<Paragraph> {
+    let lists = [
+        (lang.pick("deny", "禁止"), &rules.deny),
+        (lang.pick("ask", "询问"), &rules.ask),
+        (lang.pick("allow", "允许"), &rules.allow),
+    ];
+    let told = lists.into_iter().filter(|(_, rules)| !rules.is_empty()).map(|(label, rules)| {
+        let texts: Vec<String> = rules.iter().map(ToString::to_string).collect();
+        Paragraph::named(label, texts.join("\n"))
+    });
+    or_none(told.collect(), lang)
+}
+
+/// What was answered with more than a yes to one call.
+fn grants(story: &Story, lang: Lang) -> Vec<Paragraph> {
+    let told = story.grants().iter().map(|grant| {
+        let what = format!("{}({})", grant.tool, sanitize::reveal(&grant.prefix));
+        Paragraph::named(what, whom(grant, story, lang))
+    });
+    or_none(told.collect(), lang)
+}
+
+fn whom(grant: &Grant, story: &Story, lang: Lang) -> String {
+    let node = match grant.asker {
+        Asker::Parent => None,
+        Asker::Child(id) => story.delegations().get(id),
+    };
+    match (node, grant.session) {
+        (None, true) => lang.pick("the parent, this session", "本会话内的父代理").to_owned(),
+        (None, false) => lang.pick("one answer of the parent", "父代理的一次回答").to_owned(),
+        (Some(node), false) => words::name(node),
+        (Some(node), true) => match lang {
+            Lang::En => format!("all {} children, this session", node.role),
+            Lang::Zh => format!("本会话内全部 {} 子代理", node.role),
+        },
+    }
+}
+
+fn or_none(told: Vec<Paragraph>, lang: Lang) -> Vec<Paragraph> {
+    if told.is_empty() {
+        vec![Paragraph::plain(lang.pick("none", "无")).toned(Tone::Quiet)]
+    } else {
+        told
+    }
 }
 
 fn fence(fence: &str, lang: Lang) -> Vec<Paragraph> {

@@ -7,11 +7,13 @@ use crate::domain::command::BudgetChoice;
 use crate::domain::event::{Failure, Timestamp};
 use crate::domain::report::{By, Exhausted, Status};
 use crate::domain::usage::MicroUsd;
+use crate::domain::violation::Code;
 use crate::story::{Asker, Call, CallState, Doing, End, Node, Runaway, Story, Used, Verdict};
 
 use super::super::lang::Lang;
 use super::super::paint::Tone;
 use super::super::screen::{SPINNER_MS, Screen};
+use super::code_words::reason;
 
 /// The spinner's picture at a moment; it only moves where something runs.
 pub fn spinner(now: Timestamp) -> &'static str {
@@ -58,6 +60,9 @@ pub fn doing(doing: Doing<'_>, lang: Lang, now: Timestamp) -> (String, Tone) {
             let words = lang.pick("waiting for your approval", "等待你的批准");
             (format!("{words} {}", age(call.since)), Tone::Warning)
         }
+        Doing::Paused { since } => {
+            (format!("{} {}", lang.pick("paused", "已暂停"), age(since)), Tone::Warning)
+        }
         Doing::Cancelling { by, since } => {
             let words = lang.pick("cancelling", "正在取消");
             (format!("{words} ({}) {}", who(by, lang), age(since)), Tone::Warning)
@@ -74,6 +79,7 @@ pub fn doing_short(doing: Doing<'_>, lang: Lang) -> (String, Tone) {
         Doing::Asking { .. } => {
             (lang.pick("waiting for your approval", "等待你的批准").to_owned(), Tone::Warning)
         }
+        Doing::Paused { .. } => (lang.pick("paused", "已暂停").to_owned(), Tone::Warning),
         Doing::Retrying { .. } => (lang.pick("retrying", "正在重试").to_owned(), Tone::Warning),
         Doing::Between { .. } | Doing::Streaming | Doing::Silent { .. } | Doing::Calling { .. } => {
             (lang.pick("running", "运行中").to_owned(), Tone::Child)
@@ -102,30 +108,51 @@ pub fn waiting_for(story: &Story, node: &Node, lang: Lang) -> String {
     }
 }
 
-/// How a run ended.
+/// How a run ended: the outcome, and why. Every code has its own words.
 pub fn ended(end: &End, lang: Lang) -> (String, Tone) {
-    let with = |word: &str, detail: &str| {
-        if detail.is_empty() { word.to_owned() } else { format!("{word} {detail}") }
+    let why = end.code.map(|code| reason(code, lang));
+    let because = |word: &str| match (why, lang) {
+        (None, _) => word.to_owned(),
+        (Some(why), Lang::En) => format!("{word}: {why}"),
+        (Some(why), Lang::Zh) => format!("{word}：{why}"),
     };
-    let code = end.code.map_or("", crate::domain::violation::Code::as_str);
     match end.status {
         Status::Completed => (lang.pick("completed", "已完成").to_owned(), Tone::Good),
-        Status::BudgetExhausted => {
-            let dimension = end.dimension.map_or("", |dimension| exhausted(dimension, lang));
-            (with(lang.pick("budget exhausted:", "预算用尽："), dimension), Tone::Warning)
+        Status::BudgetExhausted => (spent(end, lang), Tone::Warning),
+        Status::Cancelled => (cancelled(end, lang), Tone::Warning),
+        Status::Blocked => (because(lang.pick("refused", "被拒绝")), Tone::Warning),
+        Status::Failed => (because(lang.pick("failed", "失败")), Tone::Bad),
+        Status::InvalidResult => (because(lang.pick("invalid result", "结果无效")), Tone::Bad),
+    }
+}
+
+/// What ran out, and how, where the dimension does not say it already.
+fn spent(end: &End, lang: Lang) -> String {
+    let dimension = end.dimension.map_or("", |dimension| exhausted(dimension, lang));
+    let how = match end.code {
+        Some(Code::UsageExceeded) => {
+            format!("{}{}", lang.pick(", ", "，"), reason(Code::UsageExceeded, lang))
         }
-        Status::Cancelled => {
-            let by = end.by.map_or("", |by| who(by, lang));
-            let word = match (lang, by) {
-                (_, "") => lang.pick("cancelled", "已取消").to_owned(),
-                (Lang::En, by) => format!("cancelled by {by}"),
-                (Lang::Zh, by) => format!("已被{by}取消"),
-            };
-            (word, Tone::Warning)
-        }
-        Status::Blocked => (with(lang.pick("refused", "被拒绝"), code), Tone::Warning),
-        Status::Failed => (with(lang.pick("failed", "失败"), code), Tone::Bad),
-        Status::InvalidResult => (lang.pick("invalid result", "结果无效").to_owned(), Tone::Bad),
+        _ => String::new(),
+    };
+    match (lang, dimension) {
+        (Lang::En, "") => format!("budget exhausted{how}"),
+        (Lang::Zh, "") => format!("预算用尽{how}"),
+        (Lang::En, dimension) => format!("budget exhausted: {dimension}{how}"),
+        (Lang::Zh, dimension) => format!("预算用尽：{dimension}{how}"),
+    }
+}
+
+fn cancelled(end: &End, lang: Lang) -> String {
+    if end.code == Some(Code::Timeout) {
+        let why = reason(Code::Timeout, lang);
+        return format!("{}{why}", lang.pick("cancelled: ", "已取消："));
+    }
+    match (lang, end.by.map_or("", |by| who(by, lang))) {
+        (Lang::En, "") => "cancelled".to_owned(),
+        (Lang::Zh, "") => "已取消".to_owned(),
+        (Lang::En, by) => format!("cancelled by {by}"),
+        (Lang::Zh, by) => format!("已被{by}取消"),
     }
 }
 
@@ -303,8 +330,21 @@ pub fn outcome(call: &Call, live: bool, lang: Lang, now: Timestamp) -> (String, 
         }
         CallState::Finished { ok: false, failure: reason, duration_ms, .. } => {
             let (word, tone) = failure(reason, lang);
+            let word = match (reason, call.command_end()) {
+                (None | Some(Failure::Error), Some(end)) => exit(call, end.exit_code, lang),
+                (Some(_), _) | (None, None) => word.to_owned(),
+            };
             (format!("{word} {}", duration(duration_ms)), tone)
         }
+    }
+}
+
+/// A command that ran and did not succeed: tests that fail are no broken call.
+fn exit(call: &Call, code: i32, lang: Lang) -> String {
+    if call.name == "run_tests" {
+        format!("{} ({} {code})", lang.pick("failed", "未通过"), lang.pick("exit", "退出码"))
+    } else {
+        format!("{} {code}", lang.pick("exit", "退出码"))
     }
 }
 

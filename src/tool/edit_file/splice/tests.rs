@@ -138,7 +138,7 @@ fn any_content() -> impl Strategy<Value = Vec<(String, &'static str)>> {
 }
 
 fn cases() -> ProptestConfig {
-    let soak = std::env::var_os("OFFSHOOT_SOAK").is_some();
+    let soak = std::env::var_os("OFFSHOOT_SOAK").is_some_and(|value| value == "1");
     ProptestConfig { cases: if soak { 20_000 } else { 300 }, ..ProptestConfig::default() }
 }
 

@@ -1,0 +1,155 @@
+//! Steering a live run without ending it at once: pause, wrap up, extend, a message. It knows who can
+//! be steered and answers in words who cannot; what comes of it is the run's own doing.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use super::Conversation;
+use crate::agent::host::Typed;
+use crate::agent::run::RunShared;
+use crate::agent::steering::TooLate;
+use crate::domain::budget::Dimension;
+use crate::domain::command::{Steer, Target};
+use crate::domain::event::{Fact, Level};
+use crate::domain::extend::{self, Extension};
+use crate::domain::ids::TaskId;
+use crate::domain::report::By;
+use crate::domain::usage::MicroUsd;
+
+/// The notice that a run cannot be steered, or not in this way.
+const NOT_STEERED: &str = "NOT_STEERED";
+
+impl Conversation {
+    /// Steers a run, or says why that cannot be.
+    pub(super) async fn steer(&mut self, target: Target, steer: Steer) {
+        let run = match target {
+            Target::Parent => self.parent_run(),
+            Target::Task(task) => self.task_run(task, &steer),
+        };
+        let steered = match (run, steer) {
+            (Err(why), _) => Err(why),
+            (Ok(_), Steer::Tell { text }) if text.trim().is_empty() => {
+                Err("there is nothing to tell".to_owned())
+            }
+            (Ok(_), Steer::Tell { text }) if target == Target::Parent => {
+                self.submit(Typed { words: text, must_delegate: false }).await;
+                Ok(())
+            }
+            (Ok(run), Steer::Tell { text }) => tell(&run, text),
+            (Ok(run), Steer::Pause) => pause(&run).await,
+            (Ok(run), Steer::WrapUp) => wrap_up(&run).await,
+            (Ok(run), Steer::Extend) => {
+                let money = self.money_left(target, &run);
+                extend(&run, money).await
+            }
+        };
+        if let Err(why) = steered {
+            self.tell(Fact::notice(Level::Info, NOT_STEERED, why)).await;
+        }
+    }
+
+    fn parent_run(&self) -> Result<Arc<RunShared>, String> {
+        let running = self.running.as_ref().filter(|running| !running.over.load(Ordering::Acquire));
+        let running = running.ok_or_else(|| "no answer is being made".to_owned())?;
+        match running.scope.ending() {
+            Some(_) => Err("the answer is being stopped".to_owned()),
+            None => Ok(Arc::clone(&running.shared)),
+        }
+    }
+
+    fn task_run(&self, task: TaskId, steer: &Steer) -> Result<Arc<RunShared>, String> {
+        let number = task.0;
+        match (self.host.live.get(task), self.host.live.run(task)) {
+            (Some(scope), _) if scope.ending().is_some() => {
+                Err(format!("#{number} is being cancelled"))
+            }
+            (Some(_), Some(run)) => Ok(run),
+            (Some(_), None) => {
+                let cannot = match steer {
+                    Steer::Pause => "there is nothing to pause yet",
+                    Steer::WrapUp => "there is nothing to report yet",
+                    Steer::Extend => "it has no budget to extend yet",
+                    Steer::Tell { .. } => "it cannot hear yet",
+                };
+                Err(format!("#{number} waits for its start: {cannot}; /cancel #{number} works"))
+            }
+            (None, _) if self.host.has_task(task) => Err(format!("#{number} has ended")),
+            (None, _) => Err(format!("there is no task #{number}")),
+        }
+    }
+
+    /// By how much the money of the parent's run may grow: what the session's own bound leaves.
+    fn money_left(&self, target: Target, run: &RunShared) -> Option<MicroUsd> {
+        let bound = self.limits.session_cost.filter(|_| target == Target::Parent)?;
+        let spent = self.spent.cost_usd.unwrap_or_default();
+        let given = run.tree.ledger().limits(run.account)[Dimension::CostUsd].finite().unwrap_or(0);
+        Some(MicroUsd(bound.0.saturating_sub(spent.0).saturating_sub(given)))
+    }
+}
+
+fn name(run: &RunShared) -> String {
+    run.contract.task_id().map_or_else(|| "the answer".to_owned(), |task| format!("#{}", task.0))
+}
+
+fn target(run: &RunShared) -> String {
+    run.contract.run().to_string()
+}
+
+fn too_late(run: &RunShared, late: TooLate) -> String {
+    let name = name(run);
+    match late {
+        TooLate::WrappingUp => format!("{name} is in its last turn and reports"),
+        TooLate::Over => format!("{name} has ended"),
+    }
+}
+
+/// Pauses, or lets go on. The event comes first, so that the record reads in the right order.
+async fn pause(run: &RunShared) -> Result<(), String> {
+    if run.steering.is_paused() {
+        run.emit(Fact::Resumed { target: target(run), by: By::User }).await;
+        run.steering.set_paused(false);
+        return Ok(());
+    }
+    run.steering.can_pause().map_err(|late| too_late(run, late))?;
+    run.emit(Fact::Paused { target: target(run), by: By::User }).await;
+    run.steering.set_paused(true);
+    Ok(())
+}
+
+/// The next turn is the last; one that is paused goes on for it.
+async fn wrap_up(run: &RunShared) -> Result<(), String> {
+    if !run.steering.can_wrap_up().map_err(|late| too_late(run, late))? {
+        return Err(format!("{} was already asked to wrap up", name(run)));
+    }
+    run.emit(Fact::WrapUpRequested { target: target(run), by: By::User }).await;
+    run.steering.wrap_up();
+    if run.steering.is_paused() {
+        run.emit(Fact::Resumed { target: target(run), by: By::User }).await;
+        run.steering.set_paused(false);
+    }
+    Ok(())
+}
+
+fn tell(run: &RunShared, text: String) -> Result<(), String> {
+    run.steering.tell(text).map_err(|late| too_late(run, late))
+}
+
+async fn extend(run: &RunShared, money: Option<MicroUsd>) -> Result<(), String> {
+    let extended = raise(run, money)?;
+    run.steering.extended();
+    let (text, limits) = (extended.to_string(), extended.limits);
+    run.emit(Fact::BudgetExtended { target: target(run), by: By::User, text, limits }).await;
+    Ok(())
+}
+
+/// One step under the ledger's lock, as the run's own decision about its last turn is.
+fn raise(run: &RunShared, money: Option<MicroUsd>) -> Result<Extension, String> {
+    let mut ledger = run.tree.ledger();
+    run.steering.can_extend().map_err(|late| too_late(run, late))?;
+    ledger.set_elapsed_ms(run.account, run.elapsed_ms());
+    if let Some(above) = &run.above {
+        ledger.set_elapsed_ms(above.account, above.elapsed_ms());
+    }
+    extend::extend(&mut ledger, run.account, run.contract.budget(), money)
+        .map_err(|why| format!("{} could not be extended: {why}", name(run)))
+}
