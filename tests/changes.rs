@@ -318,8 +318,8 @@ async fn a_childs_changes_are_its_parents_too() {
 
 #[tokio::test(start_paused = true)]
 async fn more_changes_than_are_named_are_counted_in_the_report_and_by_the_parent() {
-    let many: String = (0..1_002).map(|number| format!("put d/{number} x\n")).collect();
-    let calls = json!([bash("k1", many.trim_end())]);
+    let many: Vec<String> = (0..1_002).map(|number| format!("put d/{number} x")).collect();
+    let calls = json!([bash("k1", &many.join("\n"))]);
     let played = stage(&worker(calls, r#"{"summary":"did it"}"#)).play("go").await;
     let words = "1002 files changed; the first 1000 are named, 2 more are not";
     let end = child_end(&played);

@@ -25,6 +25,8 @@ const TOOLS: &[(&str, PatternKind)] = &[
     ("bash", PatternKind::Words),
     ("run_tests", PatternKind::Words),
     ("git_diff", PatternKind::None),
+    ("note", PatternKind::None),
+    ("todo", PatternKind::None),
 ];
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

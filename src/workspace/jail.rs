@@ -279,9 +279,10 @@ fn follow_links(dir: &Dir, path: &Path, links: u32) -> Option<PathBuf> {
         return Some(real);
     }
     let (above, name) = (path.parent()?, path.file_name()?);
-    let above = match above.as_os_str().is_empty() {
-        true => PathBuf::new(),
-        false => follow_links(dir, above, links)?,
+    let above = if above.as_os_str().is_empty() {
+        PathBuf::new()
+    } else {
+        follow_links(dir, above, links)?
     };
     // What leads back to the folder itself begins with no name.
     let place = above.strip_prefix(".").unwrap_or(&above).join(name);

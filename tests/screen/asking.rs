@@ -282,20 +282,22 @@ fn a_yes_to_tests_says_that_it_holds_for_the_session() {
         feed
     };
     let text = read(by_child(), (120, 40)).text();
-    let words = "y  this command, as shown, for all worker children this session";
+    let words = "y  this command, as shown, this session (all worker children)";
     assert!(text.contains(words) && !text.contains("this once"), "{text}");
     let text = read(by_child(), (50, 15)).text();
+    assert!(text.contains("y  this command, as shown, this session"), "{text}");
+    let text = read(by_child(), (50, 12)).text();
     assert!(text.contains("y this command · c child"), "{text}");
     let mut zh = read(by_child(), (120, 40));
     zh.screen.lang = Lang::Zh;
     let text = zh.text();
-    assert!(text.contains("y  本会话内全部 worker 子代理：此命令，按所示"), "{text}");
+    assert!(text.contains("y  本会话内允许此命令，按所示（全部 worker 子代理）"), "{text}");
     let mut feed = Feed::new();
     feed.user(1, "go").run(1).turn(parent(1), 1).says(parent(1), "", vec![tests("p1")]);
     feed.asks(parent(1), &tests("p1"), &Asked { prefix: None, ..what() });
     let text = read(feed, (120, 40)).text();
     for words in
-        ["y  this command, as shown, for the parent, this session", "only this command can be"]
+        ["y  this command, as shown, this session (the parent)", "only this command can be"]
     {
         assert!(text.contains(words), "{words}\n{text}");
     }
@@ -310,7 +312,7 @@ fn what_the_keys_of_a_question_are_called_fits_a_parent_too() {
     feed.asks(parent(1), &call, &what);
     let mut watch = read(feed, (120, 40));
     assert!(watch.footer().contains("y yes · n no · c this run"), "{}", watch.footer());
-    watch.screen.size = (50, 15);
+    watch.screen.size = (50, 12);
     let text = watch.text();
     assert!(text.contains("y once · c answer · s session"), "{text}");
 }

@@ -173,7 +173,7 @@ fn where_only_this_call_can_be_allowed_it_says_why_and_offers_no_more() {
         let text = watch.text();
         assert!(text.contains(why), "{command}\n{text}");
         let footer = watch.footer();
-        assert!(footer.contains("y once") && !footer.contains("this child"), "{footer}");
+        assert!(footer.contains("y yes") && !footer.contains("this run"), "{footer}");
     }
 }
 

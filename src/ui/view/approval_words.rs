@@ -87,7 +87,11 @@ pub fn answers(approval: &Approval, story: &Story, lang: Lang) -> Vec<Row> {
     };
     let tests = approval.confirms_for_session();
     let yes = if tests {
-        line(lang.pick("this command, as shown,", "此命令，按所示"), &session)
+        let whom = everyone(approval, story, lang);
+        match lang {
+            Lang::En => format!("this command, as shown, this session ({whom})"),
+            Lang::Zh => format!("本会话内允许此命令，按所示（{whom}）"),
+        }
     } else {
         lang.pick("this once, as shown", "允许一次，按所示").to_owned()
     };
@@ -156,6 +160,18 @@ pub fn answers_in_short(approval: &Approval, width: usize, lang: Lang) -> Row {
     let fits = lines.iter().find(|line| wrap::cells(line) <= width);
     let line = fits.or(lines.last()).map_or("", String::as_str);
     Row::of(line, Tone::Child)
+}
+
+/// Whom an answer for the session allows something.
+fn everyone(approval: &Approval, story: &Story, lang: Lang) -> String {
+    let Asker::Child(id) = approval.asker else {
+        return lang.pick("the parent", "父代理").to_owned();
+    };
+    let role = story.delegations().get(id).map_or("", |node| node.role.as_str());
+    match lang {
+        Lang::En => format!("all {role} children"),
+        Lang::Zh => format!("全部 {role} 子代理"),
+    }
 }
 
 /// Why there is nothing wider to allow.
