@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 
 use crate::chain::{call, chain, task};
 use crate::common::public_case::{for_role, load};
-use crate::common::{Live, Played, Stage};
+use crate::common::{Live, Played, Stage, aloud};
 
 const HANDS: [Permission; 4] =
     [Permission::Read, Permission::Delegate, Permission::Write, Permission::Execute];
@@ -45,7 +45,7 @@ fn endless(levels: usize) -> Value {
 /// The processes that the command told of, once both are there.
 async fn processes(folder: &Path) -> Vec<u32> {
     let began = Instant::now();
-    while began.elapsed() < Duration::from_secs(60) {
+    while began.elapsed() < Duration::from_mins(1) {
         let text = std::fs::read_to_string(folder.join("pid")).unwrap_or_default();
         let found: Vec<u32> = text.lines().filter_map(|line| line.trim().parse().ok()).collect();
         if found.len() == 2 {
@@ -189,7 +189,7 @@ async fn the_reported_case_ends_at_once() {
     }
     let (played, took) = stop(stage(&case, 2), Command::Stop).await;
     if std::env::var_os("OFFSHOOT_SOAK").is_some() {
-        println!("two levels below a stop ended after {took:?}");
+        aloud::told(&format!("two levels below a stop ended after {took:?}"));
     }
     assert_eq!(played.task_result("c1").status, Status::Cancelled);
     assert_eq!(played.task_result("k1").status, Status::Cancelled);

@@ -13,7 +13,7 @@ use offshoot::domain::usage::Usage;
 use serde_json::json;
 use tokio::runtime::Builder;
 
-use crate::common::{Played, Stage, rounds};
+use crate::common::{Played, Stage, aloud, rounds};
 use crate::storm::{Plan, Storm, Turn};
 
 /// A small generator of numbers: the same on every run.
@@ -198,7 +198,7 @@ fn assert_nothing_below_zero(remaining: &Remaining) {
 
 /// The session file and the traces, read back.
 fn recorded(played: &Played) -> Vec<Event> {
-    let files = played.files().into_iter().filter(|(path, _)| path.ends_with(".jsonl"));
+    let files = played.files().into_iter().filter(|(path, _)| path.ends_with("jsonl"));
     let mut events: Vec<Event> = Vec::new();
     for (_, text) in files {
         events.extend(text.lines().map(|line| serde_json::from_str::<Event>(line).unwrap()));
@@ -299,5 +299,5 @@ fn the_same_holds_when_children_are_cancelled_at_any_moment() {
     }
     seen.assert_enough();
     assert!(seen.cancelled > 10, "{seen:?}");
-    println!("{seen:?}");
+    aloud::told(&format!("{seen:?}"));
 }

@@ -73,10 +73,11 @@ async fn the_parents_own_tools_are_no_childs() {
             "turns": [{ "text": "", "tool_calls": [call("c1", "task", task)] }, { "text": "done" }],
         });
         let mut stage = Stage::new(&script);
-        let mut role = offshoot::domain::role::RoleTable::built_in(Default::default())
-            .get("researcher")
-            .unwrap()
-            .clone();
+        let mut role =
+            offshoot::domain::role::RoleTable::built_in(offshoot::domain::budget::Preset::Normal)
+                .get("researcher")
+                .unwrap()
+                .clone();
         role.tools.push(tool.to_owned());
         stage.roles.push(role);
         let report = stage.play("go").await.task_result("c1");
