@@ -195,7 +195,7 @@ mod tests {
                  PermissionError: [Errno 13] Permission denied",
                 "fence.write",
             ),
-            ("Error: EACCES: permission denied, open '/root/.x'", "fence.read"),
+            ("Error: EACCES: permission denied, open '/home/me/.x'", "fence.read"),
         ];
         for (output, setting) in table {
             let hint = explain(output, 1, &fence(FenceLevel::Fenced, false), false).unwrap();
