@@ -71,7 +71,7 @@ mod sweep {
     use std::thread;
     use std::time::Instant;
 
-    use rustix::process::{WaitOptions, getpid, getsid, waitpid};
+    use rustix::process::{WaitOptions, waitpid};
 
     use super::super::harden::adopts;
     use super::super::kill::{self, GIVE_UP, Met, ROUND};
@@ -112,14 +112,13 @@ mod sweep {
     /// What came to this process from helpers that are gone, and all below it; what of it has ended
     /// is waited for.
     fn orphans() -> Vec<Process> {
-        let (Ok(session), true) = (getsid(None), adopts()) else { return Vec::new() };
-        let own = getpid().as_raw_nonzero().get();
+        let (Some(own), true) = (processes::own(), adopts()) else { return Vec::new() };
         let helpers = live();
         let all = processes::all();
         let adopted = all.iter().filter(|process| {
             let is_helper = u32::try_from(process.number()).is_ok_and(|it| helpers.contains(&it));
-            let is_ours = process.session == session.as_raw_nonzero().get();
-            process.parent == own && !is_helper && !is_ours
+            let is_ours = process.session == own.session;
+            process.parent == own.number() && !is_helper && !is_ours
         });
         let mut found = Vec::new();
         for orphan in adopted {

@@ -5,7 +5,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use rustix::process::{Pid, Signal, getpgrp, kill_process_group};
+use nix::unistd::getpgrp;
+use rustix::process::{Pid, Signal, kill_process_group};
 
 use super::processes::{self, Process};
 
@@ -73,7 +74,7 @@ pub(super) fn kill(tree: &[Process], met: &mut Met) {
 /// The groups of a tree, and the processes that no group signal may reach because they stand in
 /// this process's own group.
 fn groups(tree: &[Process]) -> (Vec<Pid>, Vec<&Process>) {
-    let own = getpgrp().as_raw_nonzero().get();
+    let own = getpgrp().as_raw();
     let alive = tree.iter().filter(|process| !process.ended);
     // Group 0 is the sender's own, and the first process has no group that is below anybody.
     let (alone, others): (Vec<_>, Vec<_>) =

@@ -13,9 +13,9 @@ pub(super) struct Process {
     pub pid: Pid,
     /// The number of its parent.
     pub parent: i32,
-    /// Its process group.
+    /// Its process group; 0 if it was made outside this container.
     pub group: i32,
-    /// Its session.
+    /// Its session; 0 as with the group.
     pub session: i32,
     /// When it started, in ticks since the machine did: with the number it makes a name that is not
     /// used twice.
@@ -52,6 +52,13 @@ pub(super) fn all() -> Vec<Process> {
 #[cfg(target_os = "linux")]
 pub(super) fn one(number: i32) -> Option<Process> {
     parse(&std::fs::read(format!("/proc/{number}/stat")).ok()?)
+}
+
+/// This process. Its group and its session are 0 where whoever made them is outside this container: the
+/// calls that ask the kernel for them take 0 for a fault.
+#[cfg(target_os = "linux")]
+pub(super) fn own() -> Option<Process> {
+    one(rustix::process::getpid().as_raw_nonzero().get())
 }
 
 /// Reads a line of `/proc/N/stat` (`man 5 proc_pid_stat`). The name stands in brackets and may hold some
@@ -180,13 +187,10 @@ mod tests {
 
     #[test]
     fn this_process_is_in_the_table() {
-        let me = rustix::process::getpid();
-        let found = all().into_iter().find(|process| process.pid == me).unwrap();
-        assert_eq!(
-            Some(found.parent),
-            rustix::process::getppid().map(|p| p.as_raw_nonzero().get())
-        );
-        assert_eq!(found.session, rustix::process::getsid(None).unwrap().as_raw_nonzero().get());
-        assert!(!found.ended);
+        let me = own().unwrap();
+        assert_eq!(me.number().cast_unsigned(), std::process::id());
+        assert_eq!(me.parent, Pid::as_raw(rustix::process::getppid()));
+        assert!(!me.ended);
+        assert!(all().contains(&me));
     }
 }

@@ -4,9 +4,10 @@
 use std::io;
 use std::thread;
 
+use nix::unistd::getpgrp;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
-use rustix::process::{Pid, getpgrp, getppid};
+use rustix::process::{Pid, getppid};
 use rustix::stdio::stdin;
 use rustix::termios::tcgetpgrp;
 
@@ -45,5 +46,6 @@ fn wait(parent: Option<Pid>) -> Errno {
 /// it is an error from then on.
 fn is_left_behind(parent: Option<Pid>) -> bool {
     let orphaned = getppid() != parent || parent.is_some_and(|pid| pid.as_raw_nonzero().get() == 1);
-    orphaned && !tcgetpgrp(stdin()).is_ok_and(|group| group == getpgrp())
+    orphaned
+        && !tcgetpgrp(stdin()).is_ok_and(|group| Pid::as_raw(Some(group)) == getpgrp().as_raw())
 }

@@ -7,6 +7,7 @@ use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::os::unix::net::{SocketAddr, UnixDatagram, UnixListener};
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::OnceLock;
@@ -142,15 +143,15 @@ impl Scene {
         fs::create_dir(&work).unwrap();
         fs::create_dir(&outside).unwrap();
         furnish(&work, &outside);
-        let sleep = || Command::new("sleep").arg("600").spawn().unwrap();
+        let sleep = || Command::new("sleep").arg("600").process_group(0).spawn().unwrap();
         let victims = [sleep(), sleep(), sleep()];
         let (servers, addresses) = serve(&work, &outside);
         let open = File::open(outside.join("secret")).unwrap();
         let mut given = json!({
             "workspace": work, "outside": outside,
             "offshoot": std::process::id(),
-            "shell": number(rustix::process::getppid()),
-            "group": number(Some(rustix::process::getpgrp())),
+            "shell": named_here(rustix::process::Pid::as_raw(rustix::process::getppid()), &victims[0]),
+            "group": named_here(nix::unistd::getpgrp().as_raw(), &victims[0]),
             "victim": victims[0].id(), "second_victim": victims[1].id(),
             "stranger": victims[2].id(),
             "address": address_in(&victims[2]),
@@ -271,8 +272,10 @@ fn packets(path: &Path) -> OwnedFd {
     socket
 }
 
-fn number(process: Option<rustix::process::Pid>) -> i32 {
-    rustix::process::Pid::as_raw(process)
+/// This number, or, if it is 0 because whatever it names is outside this container, a stand-in's: nobody
+/// here can address what has no number, and a signal to 0 is one to oneself.
+fn named_here(number: i32, instead: &Child) -> i32 {
+    if number > 0 { number } else { instead.id().cast_signed() }
 }
 
 /// An address at which a process has readable memory.

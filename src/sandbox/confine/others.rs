@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 use std::fs;
 
-use rustix::process::{Pid, getpgid, getpid};
+use nix::unistd::{Pid, getpgid, getpid};
 
 /// Numbers that a filter has room for.
 pub(super) const MOST: usize = 40;
@@ -23,11 +23,13 @@ impl Others {
     /// The calling process and these.
     pub(super) fn of(protected: &[i32]) -> Self {
         let processes: BTreeSet<i32> =
-            protected.iter().copied().chain([Pid::as_raw(Some(getpid()))]).collect();
+            protected.iter().copied().chain([getpid().as_raw()]).collect();
         let groups = processes
             .iter()
-            .filter_map(|process| getpgid(Pid::from_raw(*process)).ok())
-            .map(|group| Pid::as_raw(Some(group)))
+            .filter_map(|process| getpgid(Some(Pid::from_raw(*process))).ok())
+            .map(Pid::as_raw)
+            // A group made outside this container has no number that a signal could be sent to.
+            .filter(|group| *group > 0)
             .collect();
         let threads = processes.iter().flat_map(|process| threads(*process));
         let threads = threads.filter(|thread| !processes.contains(thread));
