@@ -9,6 +9,7 @@ use super::cancel::LiveTasks;
 use super::changes::Changes;
 use super::places::Places;
 use crate::domain::approval::{Asker, Mode};
+use crate::domain::budget::Dimension;
 use crate::domain::context_store::ContextStore;
 use crate::domain::event::{Fact, Origin, Timestamp};
 use crate::domain::fence::Fence;
@@ -16,6 +17,7 @@ use crate::domain::ids::{RunId, TaskId};
 use crate::domain::ledger::{AccountId, Ledger};
 use crate::domain::role::RoleTable;
 use crate::domain::rules::Rules;
+use crate::domain::usage::MicroUsd;
 use crate::journal::hub::Hub;
 use crate::journal::redact::Redactor;
 use crate::provider::Provider;
@@ -184,6 +186,12 @@ impl RunTree {
     /// The ledger, for one step of arithmetic. Never held over an await.
     pub fn ledger(&self) -> MutexGuard<'_, Ledger> {
         self.ledger.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What the run and all below it cost so far, as far as prices are known.
+    pub fn spent(&self) -> MicroUsd {
+        let ledger = self.ledger();
+        MicroUsd(ledger.used(ledger.root())[Dimension::CostUsd])
     }
 
     /// Returns the unused reservation of an account when the returned guard is dropped, whatever

@@ -165,6 +165,11 @@ impl Ledger {
         (Self { accounts, totals, descendant_turns: 0, delegations: 0 }, AccountId(0))
     }
 
+    /// The parent run's account.
+    pub fn root(&self) -> AccountId {
+        AccountId(0)
+    }
+
     /// Opens a child's account and reserves its shared dimensions out of what `parent` has left,
     /// so that all open children together never hold more than that.
     ///
