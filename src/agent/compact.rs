@@ -46,6 +46,7 @@ pub async fn after_refusal(run: &mut Run) -> bool {
     let Some(shorter) = compaction::with_short_results(&run.history) else { return false };
     let (before, after) = (run.history.estimated_tokens(), shorter.estimated_tokens());
     run.history = shorter;
+    run.forget_cache();
     run.record.failure = None;
     let text = format!("older results were cut: about {before} tokens became {after}");
     tell(run, By::Budget, text).await;
@@ -74,6 +75,7 @@ async fn summarise(run: &mut Run, split: Split, by: By) -> Result<bool, Ending> 
     let shorter = compaction::with_summary(&split, summary.trim(), keep_first);
     let (before, after) = (run.history.estimated_tokens(), shorter.estimated_tokens());
     run.history = shorter;
+    run.forget_cache();
     if !keep_first {
         run.shared.host.forget_listing();
     }

@@ -34,6 +34,7 @@ mod passing;
 pub mod places;
 mod queue;
 pub mod record;
+mod room;
 pub mod run;
 pub mod runaway;
 pub mod steering;

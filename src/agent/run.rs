@@ -29,7 +29,7 @@ use crate::domain::message::ToolSchema;
 use crate::domain::message::{AssistantMessage, Block, Message, StopReason, ToolCall, ToolResult};
 use crate::domain::report::{By, Ending, Exhausted};
 use crate::domain::spending::{self, Ask, Plan};
-use crate::domain::usage::estimate_tokens;
+use crate::domain::usage::{Usage, estimate_tokens};
 use crate::domain::violation::Code;
 use crate::provider::{Provider, ToolChoice};
 use crate::tool::task;
@@ -141,6 +141,8 @@ pub struct Run {
     pub shortened: bool,
     /// What the provider counts for a thousand tokens of our estimate.
     scale: u64,
+    /// Tokens of the last prompt, where the provider showed with it that it caches.
+    cached_tokens: u64,
 }
 
 impl Run {
@@ -158,6 +160,7 @@ impl Run {
             asked_again: false,
             shortened: false,
             scale: ONE,
+            cached_tokens: 0,
         }
     }
 
@@ -225,8 +228,24 @@ impl Run {
 
     /// The size of the next prompt: our estimate, corrected by what the provider counted before.
     pub fn prompt_tokens(&self) -> u64 {
-        let estimate = self.shared.standing_tokens + self.history.estimated_tokens();
+        self.prompt_tokens_with(0)
+    }
+
+    /// The same with so many tokens more, by our estimate.
+    fn prompt_tokens_with(&self, more: u64) -> u64 {
+        let estimate = self.shared.standing_tokens + self.history.estimated_tokens() + more;
         estimate.saturating_mul(self.scale) / ONE + WRAP_UP_WORDS
+    }
+
+    /// The beginning of the next prompt is what the last one was, if that was answered.
+    pub fn learn_cache(&mut self, last: &Usage) {
+        let caches = last.cache_read_tokens > 0 || last.cache_write_tokens > 0;
+        self.cached_tokens = if caches { last.input_tokens } else { 0 };
+    }
+
+    /// The next prompt has another beginning.
+    pub fn forget_cache(&mut self) {
+        self.cached_tokens = 0;
     }
 
     /// Learns from what the provider counted for a prompt of `estimated` tokens.
@@ -241,16 +260,30 @@ impl Run {
         let identity = self.shared.provider.identity();
         Ask {
             prompt_tokens: self.prompt_tokens(),
+            cached_tokens: self.cached_tokens,
             output_per_request: self.shared.contract.output_per_request(),
             model_max_output: identity.max_output_tokens,
             prices: identity.prices,
         }
     }
 
-    /// Tokens that the results of the next batch may add; `None` without a bound.
-    pub fn room_for_results(&self) -> Option<u64> {
+    /// Tokens that the results of a batch may add, by our estimate; `None` without a bound. They may
+    /// add `at_least` tokens if that leaves the wrap-up.
+    pub fn room_for_results(&self, at_least: u64) -> Option<u64> {
         let ledger = self.shared.tree.ledger();
-        spending::room_for_results(&ledger, self.shared.account, &self.ask())
+        let at_least = at_least.saturating_mul(self.scale) / ONE;
+        let counted =
+            spending::room_for_results(&ledger, self.shared.account, &self.ask(), at_least)?;
+        Some(counted.saturating_mul(ONE) / self.scale)
+    }
+
+    /// Keeps a wrap-up after results of so many tokens, by our estimate, out of what children can be
+    /// given.
+    pub fn keep_wrap_up_after(&self, results: u64) {
+        let ask = Ask { prompt_tokens: self.prompt_tokens_with(results), ..self.ask() };
+        let mut ledger = self.shared.tree.ledger();
+        let output_limit = ledger.limits(self.shared.account)[Dimension::OutputTokens];
+        ledger.set_hold_back(self.shared.account, spending::hold_back(&ask, output_limit));
     }
 
     /// Whether the next request may be a normal turn.

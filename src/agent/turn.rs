@@ -255,6 +255,9 @@ async fn charge(run: &mut Run, plan: &TurnPlan, answer: &Assembly, followed: &Re
     if !usage.estimated && plan.aside.is_none() {
         run.learn_scale(plan.prompt_tokens, usage.input_tokens);
     }
+    if followed.is_ok() && plan.aside.is_none() {
+        run.learn_cache(&usage);
+    }
     run.record.add_request(usage);
 }
 

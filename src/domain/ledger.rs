@@ -8,6 +8,8 @@
 use super::budget::{Budget, Dimension, Limit, PerDimension, Remaining, Totals};
 use super::usage::{MicroUsd, Usage};
 
+mod calls;
+
 /// What is left in one dimension.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Left {
@@ -101,7 +103,8 @@ struct Account {
     used: PerDimension<u64>,
     /// What open children hold and have not used yet.
     reserved: PerDimension<u64>,
-    /// The worst case of the request that is on its way.
+    /// The worst case of the request that is on its way, or the calls of a batch that are promised
+    /// to run and have not begun.
     request: Charge,
     /// What is kept for one wrap-up request.
     hold_back: Charge,

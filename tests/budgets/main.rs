@@ -5,4 +5,6 @@
 #[path = "../common/mod.rs"]
 mod common;
 
+mod calls;
+mod keeping;
 mod money;
