@@ -62,11 +62,16 @@ async fn summarise(run: &mut Run, split: Split, by: By) -> Result<bool, Ending> 
     messages.push(Arc::new(Message::User { text: INSTRUCTION.trim().to_owned() }));
     plan.aside = Some(messages);
     run.begin_turn(&plan);
-    let summary = match turn::take(run, &plan).await {
+    let summary = match turn::take(run, &mut plan).await {
         Ok(answer) => answer.text(),
+        // Tries that failed left too little for it; a wrap-up may still fit.
+        Err(Ending::Exhausted(_)) => return Ok(false),
         Err(Ending::Failed(Code::ContextExceeded)) => return Ok(after_refusal(run).await),
         Err(ending) => return Err(ending),
     };
+    if let Some(dimension) = run.shared.tree.ledger().overrun(run.shared.account) {
+        return Err(Ending::Overrun(dimension));
+    }
     if summary.trim().is_empty() {
         return Ok(after_refusal(run).await);
     }

@@ -112,7 +112,7 @@ pub async fn run_child(parent: &Arc<RunShared>, call: &ToolCall, ticket: Ticket)
         Contract::narrow(grant, &ticket.request, issue)
     });
     let opened = narrowed.and_then(|contract| {
-        let provider = models::for_child(parent, &contract)?;
+        let (contract, provider) = models::for_child(parent, contract, &ticket.request)?;
         open_account(parent, contract).map(|(contract, account)| (contract, account, provider))
     });
     let queued_ms = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
@@ -126,6 +126,7 @@ pub async fn run_child(parent: &Arc<RunShared>, call: &ToolCall, ticket: Ticket)
         }
         Err(refusal) => {
             goes_on.hand_on(Some(place));
+            parent.tree.ledger().return_delegation();
             refuse(parent, &call.call, refusal).await
         }
     };
@@ -138,7 +139,9 @@ fn open_account(parent: &RunShared, contract: Contract) -> Result<(Contract, Acc
     let opened = parent.tree.ledger().open(parent.account, *contract.budget());
     opened.map(|account| (contract, account)).map_err(|shortfall: Shortfall| {
         let field = format!("budget.{}", shortfall.dimension.field());
-        Refusal::because(Violation::new(Code::InvalidBudget, field, shortfall.to_string()))
+        let overrun = shortfall.is_overrun();
+        let code = if overrun { Code::DelegationLimit } else { Code::InvalidBudget };
+        Refusal::because(Violation::new(code, field, shortfall.to_string()))
     })
 }
 

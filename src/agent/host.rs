@@ -170,6 +170,8 @@ pub struct RunTree {
     /// Makes the provider of another model, for the roles that have one; `None` where there is only
     /// one.
     pub switch: Option<Switch>,
+    /// True if the user bounded the session's cost, so that nobody whose price is not known may answer.
+    pub cost_must_hold: bool,
     /// The roles with the limits of this run's preset.
     pub roles: RoleTable,
     /// Places for descendants that work at the same time.
@@ -178,9 +180,14 @@ pub struct RunTree {
 
 impl RunTree {
     /// A tree whose root account is already open.
-    pub fn new(switch: Option<Switch>, ledger: Ledger, roles: RoleTable) -> Self {
+    pub fn new(
+        switch: Option<Switch>,
+        cost_must_hold: bool,
+        ledger: Ledger,
+        roles: RoleTable,
+    ) -> Self {
         let places = Places::new(ledger.totals().active);
-        Self { switch, ledger: Mutex::new(ledger), roles, places }
+        Self { switch, cost_must_hold, ledger: Mutex::new(ledger), roles, places }
     }
 
     /// The ledger, for one step of arithmetic. Never held over an await.

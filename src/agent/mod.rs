@@ -32,6 +32,7 @@ mod may;
 mod models;
 mod passing;
 pub mod places;
+mod planning;
 mod queue;
 pub mod record;
 mod room;

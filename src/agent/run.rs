@@ -12,13 +12,13 @@ use super::cancel::CancelScope;
 use super::clock::RunClock;
 use super::host::{Host, Inbox, RunTree};
 use super::places::Seat;
+use super::planning::Counting;
 use super::record::Record;
 use super::runaway::LoopGuard;
 use super::steering::{self, LastTurn, Steering};
 use super::turn::TurnPlan;
 use super::{compact, conclude, dispatch, turn};
 use crate::domain::approval::Asker;
-use crate::domain::budget::Dimension;
 use crate::domain::context_store::{ContextStore, Sensitivity};
 use crate::domain::contract::Contract;
 use crate::domain::event::{Fact, Failure, Level, MessageFact, Origin};
@@ -28,17 +28,11 @@ use crate::domain::ledger::AccountId;
 use crate::domain::message::ToolSchema;
 use crate::domain::message::{AssistantMessage, Block, Message, StopReason, ToolCall, ToolResult};
 use crate::domain::report::{By, Ending, Exhausted};
-use crate::domain::spending::{self, Ask, Plan};
-use crate::domain::usage::{Usage, estimate_tokens};
+use crate::domain::usage::estimate_tokens;
 use crate::domain::violation::Code;
 use crate::provider::{Provider, ToolChoice};
 use crate::tool::task;
 use crate::workspace::seen::Seen;
-
-/// Tokens of the sentence that announces a wrap-up, which any turn may turn out to need.
-const WRAP_UP_WORDS: u64 = 64;
-/// One, in thousandths.
-const ONE: u64 = 1_000;
 
 /// What stays the same while a run goes on. Children of one batch read it side by side.
 pub struct RunShared {
@@ -139,10 +133,8 @@ pub struct Run {
     pub asked_again: bool,
     /// True once older results were cut because the model refused the prompt as too long.
     pub shortened: bool,
-    /// What the provider counts for a thousand tokens of our estimate.
-    scale: u64,
-    /// Tokens of the last prompt, where the provider showed with it that it caches.
-    cached_tokens: u64,
+    /// What was learned of the provider's counting.
+    pub(super) counting: Counting,
 }
 
 impl Run {
@@ -159,8 +151,7 @@ impl Run {
             settled: Vec::new(),
             asked_again: false,
             shortened: false,
-            scale: ONE,
-            cached_tokens: 0,
+            counting: Counting::default(),
         }
     }
 
@@ -225,111 +216,6 @@ impl Run {
         self.record.failure = Some(format!("internal error: {error}"));
         Ending::Failed(Code::Internal)
     }
-
-    /// The size of the next prompt: our estimate, corrected by what the provider counted before.
-    pub fn prompt_tokens(&self) -> u64 {
-        self.prompt_tokens_with(0)
-    }
-
-    /// The same with so many tokens more, by our estimate.
-    fn prompt_tokens_with(&self, more: u64) -> u64 {
-        let estimate = self.shared.standing_tokens + self.history.estimated_tokens() + more;
-        estimate.saturating_mul(self.scale) / ONE + WRAP_UP_WORDS
-    }
-
-    /// The beginning of the next prompt is what the last one was, if that was answered.
-    pub fn learn_cache(&mut self, last: &Usage) {
-        let caches = last.cache_read_tokens > 0 || last.cache_write_tokens > 0;
-        self.cached_tokens = if caches { last.input_tokens } else { 0 };
-    }
-
-    /// The next prompt has another beginning.
-    pub fn forget_cache(&mut self) {
-        self.cached_tokens = 0;
-    }
-
-    /// Learns from what the provider counted for a prompt of `estimated` tokens.
-    pub fn learn_scale(&mut self, estimated: u64, counted: u64) {
-        if estimated > 0 && counted > 0 {
-            let scale = self.scale.saturating_mul(counted) / estimated;
-            self.scale = scale.clamp(ONE / 2, ONE * 4);
-        }
-    }
-
-    fn ask(&self) -> Ask {
-        let identity = self.shared.provider.identity();
-        Ask {
-            prompt_tokens: self.prompt_tokens(),
-            cached_tokens: self.cached_tokens,
-            output_per_request: self.shared.contract.output_per_request(),
-            model_max_output: identity.max_output_tokens,
-            prices: identity.prices,
-        }
-    }
-
-    /// Tokens that the results of a batch may add, by our estimate; `None` without a bound. They may
-    /// add `at_least` tokens if that leaves the wrap-up.
-    pub fn room_for_results(&self, at_least: u64) -> Option<u64> {
-        let ledger = self.shared.tree.ledger();
-        let at_least = at_least.saturating_mul(self.scale) / ONE;
-        let counted =
-            spending::room_for_results(&ledger, self.shared.account, &self.ask(), at_least)?;
-        Some(counted.saturating_mul(ONE) / self.scale)
-    }
-
-    /// Keeps a wrap-up after results of so many tokens, by our estimate, out of what children can be
-    /// given.
-    pub fn keep_wrap_up_after(&self, results: u64) {
-        let ask = Ask { prompt_tokens: self.prompt_tokens_with(results), ..self.ask() };
-        let mut ledger = self.shared.tree.ledger();
-        let output_limit = ledger.limits(self.shared.account)[Dimension::OutputTokens];
-        ledger.set_hold_back(self.shared.account, spending::hold_back(&ask, output_limit));
-    }
-
-    /// Whether the next request may be a normal turn.
-    pub fn plan(&self) -> Result<TurnPlan, Ending> {
-        let (account, ask) = (self.shared.account, self.ask());
-        let mut ledger = self.shared.tree.ledger();
-        ledger.set_elapsed_ms(account, self.shared.elapsed_ms());
-        let output_limit = ledger.limits(account)[Dimension::OutputTokens];
-        ledger.set_hold_back(account, spending::hold_back(&ask, output_limit));
-        let (max_tokens, because) = match spending::plan(&ledger, account, &ask) {
-            Plan::Turn { max_tokens } => (max_tokens, self.forced),
-            Plan::WrapUp { max_tokens, because } => {
-                (max_tokens, Some(self.forced.unwrap_or(because)))
-            }
-            Plan::Salvage { because } => return Err(Ending::Exhausted(because)),
-        };
-        let worst_case = spending::worst_case(&ask, max_tokens);
-        let of = ledger.limits(account)[Dimension::Turns].finite();
-        let last = self.shared.steering.last_turn(because);
-        drop(ledger);
-        let tool_choice = match last {
-            Some(_) => ToolChoice::None,
-            None => self.next_choice.clone(),
-        };
-        Ok(TurnPlan {
-            max_tokens,
-            wrap_up: last,
-            of,
-            tool_choice,
-            prompt_tokens: ask.prompt_tokens,
-            worst_case,
-            aside: None,
-        })
-    }
-
-    /// Reserves the request's worst case and counts its turn.
-    pub fn begin_turn(&mut self, plan: &TurnPlan) {
-        let mut ledger = self.shared.tree.ledger();
-        ledger.reserve_request(self.shared.account, plan.worst_case);
-        ledger.begin_turn(self.shared.account);
-        drop(ledger);
-        self.record.turns += 1;
-        if plan.aside.is_none() {
-            self.next_choice = ToolChoice::Auto;
-        }
-    }
 }
 
 /// Runs until the end. The run's history is well formed afterwards, every call of it has a result,
@@ -390,9 +276,9 @@ async fn step(run: &mut Run) -> Result<ControlFlow<Ending>, Ending> {
     }
     steering::boundary(run).await?;
     compact::if_due(run).await?;
-    let plan = run.plan()?;
+    let mut plan = run.plan()?;
     run.begin_turn(&plan);
-    let answer = match turn::take(run, &plan).await {
+    let answer = match turn::take(run, &mut plan).await {
         Err(Ending::Failed(Code::ContextExceeded)) if compact::after_refusal(run).await => {
             return Ok(ControlFlow::Continue(()));
         }

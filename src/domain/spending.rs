@@ -31,7 +31,8 @@ pub struct Ask {
 
 impl Ask {
     /// The same request without any help of a cache.
-    fn uncached(self) -> Self {
+    #[must_use]
+    pub fn uncached(self) -> Self {
         Self { cached_tokens: 0, ..self }
     }
 
@@ -97,6 +98,37 @@ pub fn plan(ledger: &Ledger, account: AccountId, ask: &Ask) -> Plan {
     match affordable(ledger, account, ask, &hold_back(ask, output_limit)) {
         Ok(max_tokens) => Plan::Turn { max_tokens },
         Err(because) => wrap_up(ledger, account, ask, because),
+    }
+}
+
+/// What another try of a request may be whose turn is counted already.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Again {
+    /// Output tokens to ask for.
+    pub max_tokens: u64,
+    /// What makes it the wrap-up, if it was none before.
+    pub last: Option<Exhausted>,
+}
+
+/// What another try of a request may be after the tries before it were charged, or what is missing
+/// even for a wrap-up.
+pub fn plan_again(
+    ledger: &Ledger,
+    account: AccountId,
+    ask: &Ask,
+    is_wrap_up: bool,
+) -> Result<Again, Exhausted> {
+    let in_full = |last| {
+        let max_tokens = affordable(ledger, account, &ask.uncached(), &Charge::default())?;
+        Ok(Again { max_tokens, last })
+    };
+    if is_wrap_up {
+        return in_full(None);
+    }
+    let output_limit = ledger.limits(account)[Dimension::OutputTokens];
+    match affordable(ledger, account, ask, &hold_back(ask, output_limit)) {
+        Ok(max_tokens) => Ok(Again { max_tokens, last: None }),
+        Err(because) => in_full(Some(because)),
     }
 }
 

@@ -407,7 +407,7 @@ impl Conversation {
         });
         let system = briefing::parent_prompt(&roles, &contract, host.asker);
         let schemas = host.toolbox.schemas(&tools);
-        let tree = RunTree::new(self.switch.clone(), ledger, roles);
+        let tree = RunTree::new(self.switch.clone(), self.limits.cost_must_hold, ledger, roles);
         RunShared {
             standing_tokens: standing_tokens(&system, &schemas),
             system: system.into(),

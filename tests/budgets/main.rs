@@ -6,5 +6,7 @@
 mod common;
 
 mod calls;
+mod children;
 mod keeping;
 mod money;
+mod tries;
