@@ -7,7 +7,7 @@ use offshoot::domain::role::Permission;
 use serde_json::{Value, json};
 
 use super::bench::*;
-use super::requests::assert_grows;
+use super::growing::assert_grows;
 use crate::common::raw_server::{RawServer, Reply};
 use crate::common::stand_in::WriteFile;
 use crate::common::{Played, Stage};
