@@ -12,6 +12,7 @@ pub mod soak;
 pub mod spy;
 pub mod stand_in;
 pub mod strict;
+pub mod wire;
 
 #[allow(unused_imports, reason = "each test file uses its own part of the harness")]
 pub use soak::{rounds, soak};
