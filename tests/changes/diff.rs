@@ -4,8 +4,8 @@ use offshoot::domain::command::Command;
 use offshoot::domain::ids::TaskId;
 use serde_json::json;
 
-use crate::common::Stage;
-use crate::ground::{bash, call, notices, parent, stage, write};
+use crate::common::{Stage, call};
+use crate::ground::{bash, notices, parent, stage, write};
 
 /// Runs, asks for a diff, ends, and returns what was shown.
 async fn diff(stage: Stage, task: Option<TaskId>) -> String {

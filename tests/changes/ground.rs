@@ -9,7 +9,7 @@ use offshoot::domain::role::Permission;
 use offshoot::tool::{Tool, ToolContext, ToolFuture, ToolOutput, ToolSpec};
 use serde_json::{Value, json};
 
-use crate::common::{Played, Stage, one_batch};
+use crate::common::{Played, Stage, call, one_batch};
 
 /// A stand-in that does to files what its `command` says, one step a line.
 pub struct Hands {
@@ -96,10 +96,6 @@ pub fn put(path: &Path, text: &str) {
 
 pub fn read(path: &Path) -> String {
     fs::read_to_string(path).unwrap()
-}
-
-pub fn call(id: &str, name: &str, arguments: Value) -> Value {
-    json!({ "id": id, "name": name, "arguments": arguments })
 }
 
 pub fn bash(id: &str, command: &str) -> Value {

@@ -10,10 +10,8 @@ use offshoot::domain::report::{Status, WarningCode};
 use offshoot::domain::role::Permission;
 use serde_json::json;
 
-use crate::common::one_batch;
-use crate::ground::{
-    Hands, bash, call, child, child_end, notices, parent, stage, warnings, worker,
-};
+use crate::common::{call, one_batch};
+use crate::ground::{Hands, bash, child, child_end, notices, parent, stage, warnings, worker};
 
 #[tokio::test(start_paused = true)]
 async fn more_changes_than_are_named_are_counted_in_the_report_and_by_the_parent() {

@@ -13,9 +13,9 @@ use offshoot::domain::role::Permission;
 use offshoot::tool::{Tool, ToolContext, ToolFuture, ToolOutput, ToolSpec};
 use serde_json::{Value, json};
 
-use crate::common::Live;
+use crate::common::{Live, call};
 use crate::ground::{
-    bash, brief, call, child_end, notices, parent, put, stage, told, warnings, worker, write,
+    bash, brief, child_end, notices, parent, put, stage, told, warnings, worker, write,
 };
 
 #[tokio::test(start_paused = true)]
