@@ -316,7 +316,8 @@ async fn a_model_on_this_machine_is_local_and_free_and_one_in_the_cloud_is_neith
     let cloud = server.provider("gpt-oss:120b-cloud");
     assert_eq!((cloud.identity().local, cloud.identity().prices), (false, None));
     let renamed = server.provider("renamed");
-    renamed.learn().await.unwrap();
+    // The first request finds out.
+    assert_eq!(ask_go(&renamed).await.1, None);
     assert_eq!((renamed.identity().local, renamed.identity().prices), (false, None));
 }
 

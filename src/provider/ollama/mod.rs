@@ -147,12 +147,6 @@ impl Ollama {
         Ok(Self { wire: Arc::new(wire), tags: Arc::new(client(tags)) })
     }
 
-    /// Asks the server about the model, once; [`Provider::identity`] tells its true window from
-    /// then on. Every request does so by itself.
-    pub async fn learn(&self) -> Result<(), ProviderError> {
-        self.wire.facts().await.map(|_| ())
-    }
-
     /// The models that are installed, by name. Takes ten seconds at most.
     pub async fn list_models(&self) -> Result<Vec<ListedModel>, ProviderError> {
         let mut names = in_time(&self.tags, names(&self.tags, &self.wire.headers)).await?;
