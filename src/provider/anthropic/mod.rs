@@ -25,8 +25,6 @@ use crate::domain::usage::{Prices, Usage};
 use answer::{Answer, PAUSE};
 use body::Model;
 
-/// Where the API is, without its version.
-pub const DEFAULT_BASE_URL: &str = "https://api.anthropic.com";
 /// Output tokens that a request may ask for where nothing else is known of the model.
 pub const DEFAULT_MAX_OUTPUT_TOKENS: u64 = 8_192;
 /// The provider's name in events and histories.
