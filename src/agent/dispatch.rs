@@ -291,8 +291,13 @@ impl Batch {
     }
 
     fn judge(&self, run: &mut Run) -> Option<&'static str> {
-        let arguments: Vec<String> =
-            self.calls.iter().map(|call| call.arguments.to_string()).collect();
+        // Fields in another order are the same arguments.
+        let arguments = |call: &ToolCall| {
+            let mut arguments = call.arguments.clone();
+            arguments.sort_all_objects();
+            arguments.to_string()
+        };
+        let arguments: Vec<String> = self.calls.iter().map(arguments).collect();
         let observed: Vec<Observed<'_>> = self
             .calls
             .iter()

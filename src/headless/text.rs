@@ -235,7 +235,8 @@ fn word(failure: Failure) -> &'static str {
     match failure {
         Failure::Error => "failed",
         Failure::Refused => "refused",
-        Failure::Denied => "denied",
+        // By a person, a rule, or because nobody could be asked.
+        Failure::Denied => "not allowed",
         Failure::Cancelled => "cancelled",
         Failure::NotRun => "not run",
     }
