@@ -4,7 +4,7 @@
 pub mod approval;
 pub mod approval_words;
 pub mod changes;
-mod code_words;
+pub mod code_words;
 pub mod composer;
 pub mod context;
 pub mod conversation;
