@@ -12,7 +12,7 @@ use super::delegate::{self, Ticket};
 use super::record::ChildEnd;
 use super::run::{Run, RunShared};
 use super::runaway::{Observed, Verdict};
-use super::{lineage, use_tool};
+use super::{keeping, lineage, use_tool};
 use crate::domain::approval::Deed;
 use crate::domain::budget::Dimension;
 use crate::domain::event::{Fact, Failure};
@@ -239,6 +239,8 @@ impl Batch {
     /// Takes the end of one call: fits the result into the budget, records and tells it. The last
     /// one of the batch carries the loop guard's warning, since only then all results are known.
     async fn finish(&mut self, run: &mut Run, index: usize, mut end: CallEnd) {
+        // Refusals quote what the model wrote; what a tool gave was looked at before.
+        keeping::blot(&run.shared.host, &mut end.output);
         self.fit(run, &mut end.output);
         if end.failure != Some(Failure::NotRun) {
             self.outputs[index] = Some((end.output.ok, end.output.text.clone()));

@@ -15,6 +15,8 @@ mod program;
 
 mod choosing;
 mod environment;
+mod everywhere;
 mod leaks;
 mod local;
 mod notes;
+mod told;
