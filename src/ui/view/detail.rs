@@ -18,7 +18,7 @@ use super::super::overlay::{Overlay, Page, PageRow, Paragraph};
 use super::super::paint::{self, Row, Tone, piece};
 use super::super::screen::Screen;
 use super::super::wrap;
-use super::{changes, code_words, gauge, sheet, words};
+use super::{changes, code_words, gauge, remark, sheet, words};
 
 /// Draws a page over the panes.
 pub fn draw(story: &Story, screen: &Screen, overlay: &Overlay, buffer: &mut Buffer) {
@@ -148,7 +148,7 @@ pub fn child(node: &Node, lang: Lang, now: Timestamp) -> Vec<Paragraph> {
     }
     let repeated = |text: &str| node.report.as_ref().is_some_and(|report| gives(report, text));
     for notice in node.notices.iter().filter(|notice| !repeated(&notice.text)) {
-        page.push(Paragraph::plain(notice.text.clone()).toned(Tone::Warning));
+        page.push(Paragraph::plain(remark::notice(notice, lang)).toned(Tone::Warning));
     }
     if let Some(run) = &node.run {
         standing(&mut page, run, lang, now);
