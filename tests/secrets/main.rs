@@ -18,5 +18,6 @@ mod environment;
 mod everywhere;
 mod leaks;
 mod local;
+mod malformed;
 mod notes;
 mod told;
