@@ -324,7 +324,8 @@ pub(super) async fn refuse(parent: &RunShared, call: &CallId, refusal: Refusal) 
     };
     let mut report = empty_report(ending, &first.message);
     report.violations = violations;
-    let json = report.capped().to_json();
+    // A model may have put a secret into any name that the refusal quotes.
+    let json = parent.host.redactor.report(report).capped().to_json();
     let mut end = CallEnd::unstarted(Failure::Refused, json);
     if first.code == Code::Cancelled {
         end.failure = Some(Failure::Cancelled);

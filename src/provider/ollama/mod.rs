@@ -4,7 +4,7 @@
 
 mod answer;
 mod body;
-mod facts;
+pub(super) mod facts;
 
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
