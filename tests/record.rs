@@ -108,6 +108,7 @@ fn run_started(role: &str, depth: u32, prompt: &str) -> Fact {
             provider: "script".to_owned(),
             model: "script".to_owned(),
         },
+        totals: None,
     }
 }
 
@@ -126,6 +127,7 @@ fn run_finished(reply: Option<&str>) -> Fact {
         contract_sha256: Sha::of("contract"),
         report_sha256: None,
         receipt: None,
+        account: None,
     }))
 }
 

@@ -145,6 +145,7 @@ fn a_refusal_says_its_reason_once_and_has_no_empty_words() {
         field: String::new(),
         message: message.clone(),
         violations: vec![violation.clone()],
+        refused_task: None,
     };
     let mut refusal = report(1, Status::Blocked, &message);
     (refusal.task_id, refusal.attempt, refusal.trace) = (None, None, None);

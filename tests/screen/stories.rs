@@ -184,6 +184,7 @@ fn a_refused_delegation_is_a_node_that_never_ran() {
         field: "allowed_tools".to_owned(),
         message: "bash is not held".to_owned(),
         violations,
+        refused_task: None,
     };
     feed.add(parent(1), fact);
     let mut refusal = report(1, Status::Blocked, "refused");
@@ -205,6 +206,7 @@ fn refuse(feed: &mut Feed, by: Origin, asked: &ToolCall) {
         field: String::new(),
         message: message.clone(),
         violations: vec![Violation::new(Code::DepthExceeded, "", message.clone())],
+        refused_task: None,
     };
     let mut refusal = report(1, Status::Blocked, &message);
     (refusal.task_id, refusal.attempt, refusal.trace) = (None, None, None);
