@@ -105,6 +105,8 @@ pub struct Books {
     trees: Vec<Ledger>,
     entries: BTreeMap<RunId, Entry>,
     tasks: BTreeSet<TaskId>,
+    /// The trees of which not everything is recorded: what a run had left at a moment is unknown.
+    partial: BTreeSet<usize>,
     contradictions: Vec<Contradiction>,
 }
 
@@ -138,13 +140,16 @@ impl Books {
                 self.call_ended(run, name, output, *failure);
             }
             Fact::BudgetExtended { limits, .. } => self.extended(run, limits),
+            // Every run has its task as its first message, in its own trace.
+            Fact::Message(_) => {
+                self.within(run);
+            }
             Fact::RunFinished(end) => self.finish(run, end),
             Fact::SessionStarted { .. }
             | Fact::SessionFinished { .. }
             | Fact::ContextAdded { .. }
             | Fact::TextDelta { .. }
             | Fact::ReasoningDelta { .. }
-            | Fact::Message(_)
             | Fact::ToolStarted { .. }
             | Fact::ToolProgress { .. }
             | Fact::RetryScheduled { .. }
@@ -197,10 +202,8 @@ impl Books {
 
     fn start(&mut self, event: &Event, run: &RunId, budget: Budget, totals: Option<Totals>) {
         let above = event.origin.parent_run.as_ref().and_then(|above| self.entries.get(above));
-        let (tree, account) = match above.map(|above| (above.tree, above.account, above.is_whole)) {
-            Some((tree, parent, is_whole)) => {
-                (tree, self.open(run, (tree, parent), budget, is_whole))
-            }
+        let (tree, account) = match above.map(|above| (above.tree, above.account)) {
+            Some((tree, parent)) => (tree, self.open(run, tree, parent, budget)),
             None => {
                 let unbounded = Totals { turns: u64::MAX, delegations: u32::MAX, active: u32::MAX };
                 let (ledger, account) = Ledger::new(budget, totals.unwrap_or(unbounded));
@@ -222,18 +225,12 @@ impl Books {
         self.delegated(run, event.origin.task);
     }
 
-    /// A child's account. What its parent had left is known only if all of the parent's events are.
-    fn open(
-        &mut self,
-        run: &RunId,
-        (tree, parent): (usize, AccountId),
-        budget: Budget,
-        is_whole: bool,
-    ) -> AccountId {
+    /// A child's account. Whether there was room for it is known only if everything is.
+    fn open(&mut self, run: &RunId, tree: usize, parent: AccountId, budget: Budget) -> AccountId {
         match self.trees[tree].open(parent, budget) {
             Ok(account) => account,
             Err(shortfall) => {
-                if is_whole {
+                if !self.partial.contains(&tree) {
                     self.contradict(run, Mismatch::Share(shortfall));
                 }
                 self.trees[tree].adopt(parent, budget)
@@ -306,6 +303,7 @@ impl Books {
     fn finish(&mut self, run: &RunId, end: &RunFinished) {
         let Some(entry) = self.entries.get(run) else { return };
         if !entry.is_whole {
+            self.doubt_shares(entry.tree);
             self.catch_up(run, end);
         }
         self.hold_against(run, end);
@@ -334,6 +332,16 @@ impl Books {
         }
         ledger.charge_request(account, &end.usage);
         self.add_usage(run, &end.usage);
+    }
+
+    fn doubt_shares(&mut self, tree: usize) {
+        self.partial.insert(tree);
+        let entries = &self.entries;
+        let is_of_it = |run: &RunId| entries.get(run).is_some_and(|entry| entry.tree == tree);
+        self.contradictions.retain(|found| match found.what {
+            Mismatch::Share(_) => !is_of_it(&found.run),
+            Mismatch::Used { .. } | Mismatch::Limits | Mismatch::Usage => true,
+        });
     }
 
     fn hold_against(&mut self, run: &RunId, end: &RunFinished) {

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use offshoot::domain::books::{Books, Figures};
-use offshoot::domain::budget::{Dimension, Limit, Remaining};
+use offshoot::domain::budget::{Budget, Dimension, Limit, Remaining};
 use offshoot::domain::command::{Command, Steer, Target};
 use offshoot::domain::event::{Event, Fact, RunFinished};
 use offshoot::domain::ids::{RunId, TaskId};
@@ -34,16 +34,17 @@ impl Chance {
     }
 }
 
-fn plan(chance: &mut Chance, name: String, levels: u64) -> Plan {
+/// A run with `levels` below it, in a tree whose parent has about `output` tokens and `calls` calls.
+fn plan(chance: &mut Chance, name: String, levels: u64, (output, calls): (u64, u64)) -> Plan {
+    let output = output / 8 + chance.below(output / 3);
+    let calls = 1 + calls / 8 + chance.below(calls / 3);
     let batches = if levels == 0 { 0 } else { 1 + chance.below(2) };
     let mut turns = Vec::new();
     for batch in 0..batches {
-        let kids = (0..chance.below(3 + levels / 2)).map(|kid| {
-            plan(
-                chance,
-                format!("{name}{}", char::from(b'a' + (4 * batch + kid) as u8)),
-                levels - 1,
-            )
+        let least = u64::from(batch == 0 && !chance.is(8));
+        let kids = (0..least + chance.below(2 + levels / 2)).map(|kid| {
+            let name = format!("{name}{}", char::from(b'a' + (4 * batch + kid) as u8));
+            plan(chance, name, levels - 1, (output, calls))
         });
         let k = kids.collect();
         turns.push(Turn { k, ..turn(chance) });
@@ -51,15 +52,16 @@ fn plan(chance: &mut Chance, name: String, levels: u64) -> Plan {
     turns.push(turn(chance));
     let mut budget = serde_json::Map::new();
     if !chance.is(8) {
-        let most = 1_500 * 3_u64.pow(u32::try_from(levels).unwrap());
-        budget.insert("output_tokens".to_owned(), json!(300 + chance.below(most)));
-        budget.insert("input_tokens".to_owned(), json!(1_000 + chance.below(30 * most)));
+        // Some ask for far more than there is.
+        let times = if chance.is(8) { 6 } else { 1 };
+        budget.insert("output_tokens".to_owned(), json!(300 + output * times));
+        budget.insert("input_tokens".to_owned(), json!(1_000 + 30 * output));
     }
     if !chance.is(8) {
-        budget.insert("tool_calls".to_owned(), json!(1 + chance.below(3 + 6 * levels)));
+        budget.insert("tool_calls".to_owned(), json!(calls));
     }
-    if chance.is(2) {
-        budget.insert("turns".to_owned(), json!(1 + chance.below(3 + 2 * levels)));
+    if chance.is(3) {
+        budget.insert("turns".to_owned(), json!(1 + levels + chance.below(3 + levels)));
     }
     if chance.is(8) {
         budget.insert("duration_s".to_owned(), json!(0.2 + chance.below(20) as f64 / 10.0));
@@ -85,7 +87,7 @@ enum People {
 async fn play(seed: u64, people: People) -> (Played, Arc<Storm>, u32) {
     let mut chance = Chance(seed);
     let root = loop {
-        let root = plan(&mut chance, "r".to_owned(), 4);
+        let root = plan(&mut chance, "r".to_owned(), 4, (600_000, 600));
         if root.t.len() > 1 {
             break root;
         }
@@ -93,7 +95,7 @@ async fn play(seed: u64, people: People) -> (Played, Arc<Storm>, u32) {
     let storm = Storm::new();
     let mut stage = Stage::with_provider(Arc::clone(&storm) as _);
     stage.max_depth = 4;
-    stage.limits.parent[Dimension::OutputTokens] = Limit::Of(10_000 + chance.below(150_000));
+    stage.limits.parent[Dimension::OutputTokens] = Limit::Of(20_000 + chance.below(400_000));
     stage.limits.parent[Dimension::ToolCalls] = Limit::Of(10 + chance.below(200));
     stage.limits.totals.active = 1 + u32::try_from(chance.below(4)).unwrap();
     stage.limits.totals.delegations = 4 + u32::try_from(chance.below(30)).unwrap();
@@ -158,6 +160,16 @@ fn check_moment(books: &Books) {
     }
 }
 
+/// What is a child's own starts strictly below what its parent has left then.
+fn check_start(books: &Books, parent: Option<&RunId>, budget: Budget) {
+    let Some(above) = parent.map(|parent| books.figures(parent).unwrap()) else { return };
+    let left = above.left[Dimension::Turns].finite().unwrap();
+    assert!(budget[Dimension::Turns].finite().unwrap() < left.unsigned_abs(), "{parent:?}");
+    let durations =
+        (budget[Dimension::Duration].finite(), above.limits[Dimension::Duration].finite());
+    assert!(durations.0 < durations.1, "{parent:?}");
+}
+
 /// Follows the events and looks at the books after each.
 fn follow(events: &[Arc<Event>]) -> Books {
     let mut books = Books::default();
@@ -165,8 +177,15 @@ fn follow(events: &[Arc<Event>]) -> Books {
         books.apply(event);
         match &event.fact {
             Fact::Usage { remaining, .. } => assert_nothing_below_zero(remaining),
-            _ if event.fact.is_transient() => continue,
-            _ => {}
+            Fact::RunStarted { contract, .. } => {
+                check_start(&books, event.origin.parent_run.as_ref(), contract.budget);
+            }
+            Fact::TurnStarted { .. }
+            | Fact::ToolFinished { .. }
+            | Fact::BudgetExtended { .. }
+            | Fact::RunFinished(_) => {}
+            // The books have nothing to do with the others.
+            _ => continue,
         }
         check_moment(&books);
     }
@@ -210,7 +229,7 @@ fn check_ends(books: &Books, ends: &BTreeMap<RunId, RunFinished>) {
         }
         let Some(above) = &figures.parent else { continue };
         let above = books.figures(above).unwrap().limits;
-        for dimension in Dimension::ALL {
+        for dimension in Dimension::ALL.into_iter().filter(|d| d.is_shared()) {
             let (own, above) = (figures.limits[dimension].finite(), above[dimension].finite());
             assert!(above.is_none_or(|above| own.unwrap() < above), "{run} {dimension}");
         }
@@ -317,7 +336,10 @@ fn check(seed: u64, people: People) -> Seen {
         cancelled: ended(Status::Cancelled),
         extended: count(|fact| matches!(fact, Fact::BudgetExtended { .. })),
         not_extended: count(
-            |fact| matches!(fact, Fact::Notice { text, .. } if text.contains("could not be extended")),
+            |fact| matches!(fact, Fact::Notice { code, .. } if code == "NOT_STEERED"),
+        ),
+        partly: count(
+            |fact| matches!(fact, Fact::BudgetExtended { text, .. } if text.contains("could not grow")),
         ),
         wrapped_up: count(|fact| matches!(fact, Fact::WrapUpRequested { .. })),
     }
@@ -336,6 +358,7 @@ struct Seen {
     cancelled: usize,
     extended: usize,
     not_extended: usize,
+    partly: usize,
     wrapped_up: usize,
 }
 
@@ -351,6 +374,7 @@ impl Seen {
         self.cancelled += more.cancelled;
         self.extended += more.extended;
         self.not_extended += more.not_extended;
+        self.partly += more.partly;
         self.wrapped_up += more.wrapped_up;
     }
 
@@ -364,28 +388,28 @@ impl Seen {
             self.queued,
             self.exhausted,
         ];
-        assert!(all.iter().all(|count| *count > 10), "{self:?}");
+        assert!(all.iter().all(|count| *count > 5), "{self:?}");
     }
 }
 
 #[test]
 fn shared_spending_stays_below_the_parents_and_the_books_agree_to_the_token() {
-    let seen = check_many(rounds(100, 5_000), |round| (round * 7 + 1, People::Watch));
+    let seen = check_many(rounds(80, 2_000), |round| (round * 7 + 1, People::Watch));
     seen.assert_enough();
 }
 
 #[test]
 fn the_same_holds_when_children_are_cancelled_at_any_moment() {
-    let seen = check_many(rounds(100, 5_000), |round| (round * 11 + 3, People::Cancel));
+    let seen = check_many(rounds(80, 2_000), |round| (round * 11 + 3, People::Cancel));
     seen.assert_enough();
     assert!(seen.cancelled > 10, "{seen:?}");
 }
 
 #[test]
 fn the_same_holds_when_budgets_grow_and_turns_become_the_last() {
-    let seen = check_many(rounds(100, 5_000), |round| (round * 13 + 5, People::Steer));
+    let seen = check_many(rounds(80, 2_000), |round| (round * 13 + 5, People::Steer));
     seen.assert_enough();
-    let steered = [seen.extended, seen.not_extended, seen.wrapped_up];
+    let steered = [seen.extended, seen.partly, seen.not_extended, seen.wrapped_up];
     assert!(steered.iter().all(|count| *count > 10), "{seen:?}");
 }
 
