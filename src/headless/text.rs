@@ -161,7 +161,9 @@ impl Printer for Text {
                 .tell("offshoot: the session ended without an answer; this is a fault of offshoot");
             return;
         };
-        if let Some(worth) = self.story.worth().filter(|_| !self.quiet) {
+        if let Some(worth) =
+            self.story.worth().filter(|worth| !self.quiet && worth.used_tokens() > 0)
+        {
             pages.tell(&format!("offshoot: {worth}"));
         }
         if let Some(reply) = finished.reply.as_deref().filter(|reply| !reply.is_empty()) {
