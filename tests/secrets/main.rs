@@ -17,4 +17,5 @@ mod choosing;
 mod environment;
 mod leaks;
 mod local;
+mod malformed;
 mod notes;
