@@ -202,14 +202,14 @@ impl Books {
 
     fn start(&mut self, event: &Event, run: &RunId, budget: Budget, totals: Option<Totals>) {
         let above = event.origin.parent_run.as_ref().and_then(|above| self.entries.get(above));
-        let (tree, account) = match above.map(|above| (above.tree, above.account)) {
-            Some((tree, parent)) => (tree, self.open(run, tree, parent, budget)),
-            None => {
-                let unbounded = Totals { turns: u64::MAX, delegations: u32::MAX, active: u32::MAX };
-                let (ledger, account) = Ledger::new(budget, totals.unwrap_or(unbounded));
-                self.trees.push(ledger);
-                (self.trees.len() - 1, account)
-            }
+        let above = above.map(|above| (above.tree, above.account));
+        let (tree, account) = if let Some((tree, parent)) = above {
+            (tree, self.open(run, tree, parent, budget))
+        } else {
+            let unbounded = Totals { turns: u64::MAX, delegations: u32::MAX, active: u32::MAX };
+            let (ledger, account) = Ledger::new(budget, totals.unwrap_or(unbounded));
+            self.trees.push(ledger);
+            (self.trees.len() - 1, account)
         };
         let entry = Entry {
             tree,
@@ -270,9 +270,9 @@ impl Books {
             entry.own += *usage;
         }
         let mut next = Some(run.clone());
-        while let Some(entry) = next.and_then(|run| self.entries.get_mut(&run)) {
+        while let Some(entry) = next.as_ref().and_then(|run| self.entries.get_mut(run)) {
             entry.total += *usage;
-            next = entry.parent.clone();
+            next.clone_from(&entry.parent);
         }
     }
 

@@ -94,12 +94,11 @@ impl fmt::Display for Worth {
         if let Some(cost) = self.used.cost_usd.filter(|cost| cost.0 > 0) {
             write!(f, " ({cost})")?;
         }
-        match u64::try_from(self.kept_out) {
-            Ok(tokens) => write!(f, " and kept {tokens} out of the conversation")?,
-            Err(_) => {
-                let more = self.kept_out.unsigned_abs();
-                write!(f, " and brought {more} more into the conversation than it kept out")?;
-            }
+        let tokens = self.kept_out.unsigned_abs();
+        if self.kept_out < 0 {
+            write!(f, " and brought {tokens} more into the conversation than it kept out")?;
+        } else {
+            write!(f, " and kept {tokens} out of the conversation")?;
         }
         if self.costs_more() {
             write!(f, "; that is more than the {} it has spared so far", self.spared.max(0))?;

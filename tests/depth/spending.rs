@@ -9,7 +9,7 @@ use std::sync::Arc;
 use offshoot::domain::books::{Books, Figures};
 use offshoot::domain::budget::{Budget, Dimension, Limit, Remaining};
 use offshoot::domain::command::{Command, Steer, Target};
-use offshoot::domain::event::{Event, Fact, RunFinished};
+use offshoot::domain::event::{Event, Fact, Failure, RunFinished};
 use offshoot::domain::ids::{RunId, TaskId};
 use offshoot::domain::report::Status;
 use offshoot::domain::usage::Usage;
@@ -416,9 +416,33 @@ fn the_same_holds_when_budgets_grow_and_turns_become_the_last() {
 fn check_many(rounds: u32, pick: impl Fn(u64) -> (u64, People)) -> Seen {
     let mut seen = Seen::default();
     for round in 0..u64::from(rounds) {
-        let (seed, people) = pick(round);
-        seen.add(check(seed, people));
+        let (number, people) = pick(round);
+        seen.add(check(number, people));
     }
     aloud::told(&format!("{rounds} trees: {seen:?}"));
     seen
+}
+
+/// A record that lost a line, or has one twice, does not add up to what the ends of its runs say.
+#[test]
+fn a_record_that_was_tampered_with_contradicts_itself() {
+    let runtime = Builder::new_current_thread().enable_all().start_paused(true).build().unwrap();
+    let (played, ..) = runtime.block_on(play(8, People::Watch));
+    let whole = recorded(&played, "");
+    let counts = |fact: &Fact| match fact {
+        Fact::Usage { usage, .. } => usage.input_tokens > 0,
+        Fact::ToolFinished { failure, .. } => *failure != Some(Failure::NotRun),
+        Fact::TurnStarted { .. } => true,
+        _ => false,
+    };
+    let lines: Vec<usize> = (0..whole.len()).filter(|index| counts(&whole[*index].fact)).collect();
+    assert!(lines.len() > 20, "{}", lines.len());
+    for line in lines {
+        let mut lost = whole.clone();
+        lost.remove(line);
+        assert!(!Books::read(&lost).contradictions().is_empty(), "{:?}", whole[line]);
+        let mut twice = whole.clone();
+        twice.insert(line, whole[line].clone());
+        assert!(!Books::read(&twice).contradictions().is_empty(), "{:?}", whole[line]);
+    }
 }

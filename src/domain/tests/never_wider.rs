@@ -279,7 +279,7 @@ fn widen(host: &mut Host, request: &mut TaskRequest, how: Widening, by: u16) -> 
         }
         Widening::Again => {
             let fingerprint = Contract::check(&host.grant(), request).unwrap();
-            let live = if by % 2 == 0 { &mut host.siblings } else { &mut host.ancestors };
+            let live = if by.is_multiple_of(2) { &mut host.siblings } else { &mut host.ancestors };
             live.push(fingerprint);
             Code::DuplicateTask
         }
@@ -297,7 +297,9 @@ fn a_contract_is_never_wider_than_any_run_above_it_four_levels_deep() {
             let host = &above[above.len() - 1];
             if let Ok(child) = host.narrow(&wish.request()) {
                 prop_assert_eq!(child.depth(), host.depth + 1);
-                above.iter().for_each(|host| assert_not_wider(host, &child));
+                for host in &above {
+                    assert_not_wider(host, &child);
+                }
                 let again = Contract::from_json(&child.to_json()).unwrap();
                 prop_assert_eq!(&again, &child);
                 let under = host.under(&again);
