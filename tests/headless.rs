@@ -149,6 +149,7 @@ fn run_started(role: &str, depth: u32) -> Fact {
             provider: "script".to_owned(),
             model: "m".to_owned(),
         },
+        totals: None,
     }
 }
 
@@ -173,6 +174,7 @@ fn end(status: Status, reply: Option<&str>) -> RunFinished {
         contract_sha256: Sha::of("contract"),
         report_sha256: None,
         receipt: None,
+        account: None,
     }
 }
 
@@ -340,6 +342,7 @@ async fn json_is_one_object_with_everything() {
         "reply",
         "usage",
         "context_kept_out",
+        "delegation",
         "children",
         "warnings",
         "trace_dir",

@@ -9,7 +9,7 @@ use super::record::Record;
 use super::run::Run;
 use super::{deeds, evidence};
 use crate::domain::budget::Dimension;
-use crate::domain::event::{Receipt, RunFinished};
+use crate::domain::event::{Account, Receipt, RunFinished};
 use crate::domain::history::NO_TEXT;
 use crate::domain::ledger::Left;
 use crate::domain::message::{Block, Message};
@@ -85,6 +85,7 @@ pub fn finished(run: &Run, ending: Ending) -> RunFinished {
             tokens_after_cancel: 0,
             not_ended: run.record.not_ended.clone(),
         }),
+        account: Some(Account::of(&run.shared.tree.ledger(), run.shared.account)),
     }
 }
 

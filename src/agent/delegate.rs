@@ -76,7 +76,7 @@ pub async fn admit(
     let checked = with_grant(parent, None, &none, |grant| Contract::check(grant, &request));
     let fingerprint = match checked {
         Ok(fingerprint) => fingerprint,
-        Err(refusal) => return Err(Box::new(refuse(parent, call, refusal).await)),
+        Err(refusal) => return Err(Box::new(refuse(parent, call, None, refusal).await)),
     };
     parent.tree.ledger().count_delegation();
     parent.children().push(fingerprint.clone());
@@ -98,7 +98,7 @@ pub async fn malformed(run: &Arc<RunShared>, call: &CallId, field: &str, words: 
     let redactor = &run.host.redactor;
     let (field, words) = (redactor.text(field), redactor.text(words));
     let violation = Violation::new(Code::InvalidTask, field, words);
-    refuse(run, call, Refusal::because(violation)).await
+    refuse(run, call, None, Refusal::because(violation)).await
 }
 
 /// Waits for a place, makes the contract, runs the child to its end and reports.
@@ -129,7 +129,7 @@ pub async fn run_child(parent: &Arc<RunShared>, call: &ToolCall, ticket: Ticket)
         }
         Err(refusal) => {
             goes_on.hand_on(Some(place));
-            refuse(parent, &call.call, refusal).await
+            refuse(parent, &call.call, Some(ticket.task), refusal).await
         }
     };
     end.duration_ms = end.duration_ms.saturating_add(queued_ms);
@@ -195,12 +195,15 @@ async fn start(
             description: Some(child.contract.description().to_owned()),
             depth: child.contract.depth(),
             contract: child.contract.view(),
+            totals: None,
         })
         .await;
     let mut run = Run::new(Arc::clone(&child), History::new(), None);
     let ending = begin(&mut run).await;
-    drop(settlement);
     let end = finish(parent, ticket, run, ending).await;
+    // What is given back is told before another task can be given it: whoever reads the record finds
+    // room for every share in it.
+    drop(settlement);
     (end, child.seat.leave())
 }
 
@@ -306,7 +309,13 @@ async fn never_started(parent: &RunShared, ticket: &Ticket, ending: Ending) -> C
     task_end(ChildEnd::never_ran(report), ending, json)
 }
 
-pub(super) async fn refuse(parent: &RunShared, call: &CallId, refusal: Refusal) -> CallEnd {
+/// The answer to a refusal; `admitted` is the task's id if it was refused at its start only.
+pub(super) async fn refuse(
+    parent: &RunShared,
+    call: &CallId,
+    admitted: Option<TaskId>,
+    refusal: Refusal,
+) -> CallEnd {
     let first = refusal.first().clone();
     let violations: Vec<Violation> = refusal.violations().cloned().collect();
     parent
@@ -316,6 +325,7 @@ pub(super) async fn refuse(parent: &RunShared, call: &CallId, refusal: Refusal) 
             field: first.field,
             message: first.message.clone(),
             violations: violations.clone(),
+            refused_task: admitted,
         })
         .await;
     let ending = match first.code {

@@ -9,12 +9,12 @@
 //! and [`role_file`] a file's), [`scope`], [`violation`], [`request`], [`grant`], [`approval`],
 //! [`fence`], [`shell_words`], [`rules`], [`allowance`], [`permit`], [`hidden`], [`contract`] (made by
 //! [`narrow`], with [`fingerprint`], [`secrecy`], [`secret_value`] and [`allot`]), [`report`], [`stamp`],
-//! [`event`], [`mod@line`], [`command`], [`exit`], and
-//! apart from all of them [`line_diff`].
+//! [`event`], [`books`], [`mod@line`], [`command`], [`exit`], and apart from all of them [`line_diff`].
 
 pub mod allot;
 pub mod allowance;
 pub mod approval;
+pub mod books;
 pub mod budget;
 mod cap;
 pub mod changes;

@@ -105,6 +105,7 @@ pub fn run_started(role: &str, depth: u32, prompt: &str) -> Fact {
             provider: "script".to_owned(),
             model: "script".to_owned(),
         },
+        totals: None,
     }
 }
 
@@ -123,6 +124,7 @@ pub fn run_finished(reply: Option<&str>) -> Fact {
         contract_sha256: Sha::of("contract"),
         report_sha256: None,
         receipt: None,
+        account: None,
     }))
 }
 

@@ -15,6 +15,7 @@ pub mod frame;
 pub mod gauge;
 pub mod header;
 pub mod help;
+mod kept_out;
 pub mod notice;
 pub mod permissions;
 pub mod remark;
