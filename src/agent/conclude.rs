@@ -9,7 +9,7 @@ use super::record::Record;
 use super::run::Run;
 use super::{deeds, evidence};
 use crate::domain::budget::Dimension;
-use crate::domain::event::{Receipt, RunFinished};
+use crate::domain::event::{Account, Receipt, RunFinished};
 use crate::domain::history::NO_TEXT;
 use crate::domain::ledger::Left;
 use crate::domain::message::{Block, Message};
@@ -85,6 +85,7 @@ pub fn finished(run: &Run, ending: Ending) -> RunFinished {
             tokens_after_cancel: 0,
             not_ended: run.record.not_ended.clone(),
         }),
+        account: Some(Account::of(&run.shared.tree.ledger(), run.shared.account)),
     }
 }
 
@@ -221,7 +222,7 @@ fn recorded_doubts(record: &Record, ending: Ending, needs_review: bool) -> Vec<W
         warnings.push(Warning::new(WarningCode::CallRefused, text));
     }
     if !record.denied.is_empty() {
-        let text = format!("calls that were denied: {}", record.denied.join("; "));
+        let text = format!("calls that were not allowed: {}", record.denied.join("; "));
         warnings.push(Warning::new(WarningCode::CallRefused, text));
     }
     if ending.status() != Status::Completed {

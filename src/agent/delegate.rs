@@ -76,7 +76,7 @@ pub async fn admit(
     let checked = with_grant(parent, None, &none, |grant| Contract::check(grant, &request));
     let fingerprint = match checked {
         Ok(fingerprint) => fingerprint,
-        Err(refusal) => return Err(Box::new(refuse(parent, call, refusal).await)),
+        Err(refusal) => return Err(Box::new(refuse(parent, call, None, refusal).await)),
     };
     parent.tree.ledger().count_delegation();
     parent.children().push(fingerprint.clone());
@@ -94,8 +94,11 @@ pub async fn admit(
 
 /// The answer to a `task` call that does not have the right form.
 pub async fn malformed(run: &Arc<RunShared>, call: &CallId, field: &str, words: &str) -> CallEnd {
+    // A field or a value of the wrong shape is repeated in them; it may be anything.
+    let redactor = &run.host.redactor;
+    let (field, words) = (redactor.text(field), redactor.text(words));
     let violation = Violation::new(Code::InvalidTask, field, words);
-    refuse(run, call, Refusal::because(violation)).await
+    refuse(run, call, None, Refusal::because(violation)).await
 }
 
 /// Waits for a place, makes the contract, runs the child to its end and reports.
@@ -111,10 +114,10 @@ pub async fn run_child(parent: &Arc<RunShared>, call: &ToolCall, ticket: Ticket)
     let narrowed = with_grant(parent, Some(&ticket), &rules, |grant| {
         Contract::narrow(grant, &ticket.request, issue)
     });
-    let opened = narrowed.and_then(|contract| {
-        let (contract, provider) = models::for_child(parent, contract, &ticket.request)?;
-        open_account(parent, contract).map(|(contract, account)| (contract, account, provider))
-    });
+    let opened = match narrowed {
+        Ok(contract) => open(parent, contract, &ticket).await,
+        Err(refusal) => Err(refusal),
+    };
     let queued_ms = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
     let mut end = match opened {
         Ok((contract, account, provider)) => {
@@ -127,11 +130,21 @@ pub async fn run_child(parent: &Arc<RunShared>, call: &ToolCall, ticket: Ticket)
         Err(refusal) => {
             goes_on.hand_on(Some(place));
             parent.tree.ledger().return_delegation();
-            refuse(parent, &call.call, refusal).await
+            refuse(parent, &call.call, Some(ticket.task), refusal).await
         }
     };
     end.duration_ms = end.duration_ms.saturating_add(queued_ms);
     end
+}
+
+/// Finds who answers the child, and pays for it.
+async fn open(
+    parent: &RunShared,
+    contract: Contract,
+    ticket: &Ticket,
+) -> Result<(Contract, AccountId, Arc<dyn Provider>), Refusal> {
+    let (contract, provider) = models::for_child(parent, contract, ticket).await?;
+    open_account(parent, contract).map(|(contract, account)| (contract, account, provider))
 }
 
 /// Reserves the child's share; what a sibling took since the contract was narrowed is a refusal.
@@ -185,12 +198,15 @@ async fn start(
             description: Some(child.contract.description().to_owned()),
             depth: child.contract.depth(),
             contract: child.contract.view(),
+            totals: None,
         })
         .await;
     let mut run = Run::new(Arc::clone(&child), History::new(), None);
     let ending = begin(&mut run).await;
-    drop(settlement);
     let end = finish(parent, ticket, run, ending).await;
+    // What is given back is told before another task can be given it: whoever reads the record finds
+    // room for every share in it.
+    drop(settlement);
     (end, child.seat.leave())
 }
 
@@ -296,7 +312,13 @@ async fn never_started(parent: &RunShared, ticket: &Ticket, ending: Ending) -> C
     task_end(ChildEnd::never_ran(report), ending, json)
 }
 
-pub(super) async fn refuse(parent: &RunShared, call: &CallId, refusal: Refusal) -> CallEnd {
+/// The answer to a refusal; `admitted` is the task's id if it was refused at its start only.
+pub(super) async fn refuse(
+    parent: &RunShared,
+    call: &CallId,
+    admitted: Option<TaskId>,
+    refusal: Refusal,
+) -> CallEnd {
     let first = refusal.first().clone();
     let violations: Vec<Violation> = refusal.violations().cloned().collect();
     parent
@@ -306,6 +328,7 @@ pub(super) async fn refuse(parent: &RunShared, call: &CallId, refusal: Refusal) 
             field: first.field,
             message: first.message.clone(),
             violations: violations.clone(),
+            refused_task: admitted,
         })
         .await;
     let ending = match first.code {
@@ -314,7 +337,8 @@ pub(super) async fn refuse(parent: &RunShared, call: &CallId, refusal: Refusal) 
     };
     let mut report = empty_report(ending, &first.message);
     report.violations = violations;
-    let json = report.capped().to_json();
+    // A model may have put a secret into any name that the refusal quotes.
+    let json = parent.host.redactor.report(report).capped().to_json();
     let mut end = CallEnd::unstarted(Failure::Refused, json);
     if first.code == Code::Cancelled {
         end.failure = Some(Failure::Cancelled);

@@ -3,11 +3,12 @@
 
 use std::sync::Arc;
 
+use super::cancel::CancelScope;
+use super::delegate::Ticket;
 use super::run::RunShared;
 use crate::domain::budget::{Dimension, Limit};
 use crate::domain::contract::Contract;
 use crate::domain::grant::Endpoint;
-use crate::domain::request::TaskRequest;
 use crate::domain::violation::{Code, Refusal, Violation};
 use crate::provider::Provider;
 
@@ -22,22 +23,23 @@ pub(super) fn endpoint(parent: &RunShared) -> Endpoint {
     }
 }
 
-/// Who answers a child with this contract. Where nobody asked for a bound on the cost and the price
-/// of its model is not known, the bound that it got by default is off.
-pub(super) fn for_child(
+/// Who answers a child with this contract. A server that has to be asked about its model first is
+/// asked; that ends early if the child is cancelled. Where nobody asked for a bound on the cost and
+/// the price of its model is not known, the bound that it got by default is off.
+pub(super) async fn for_child(
     parent: &RunShared,
     contract: Contract,
-    request: &TaskRequest,
+    ticket: &Ticket,
 ) -> Result<(Contract, Arc<dyn Provider>), Refusal> {
     if contract.model() == parent.provider.identity().model {
         return Ok((contract, Arc::clone(&parent.provider)));
     }
-    let provider = another(parent, contract.model())?;
+    let provider = another(parent, contract.model(), &ticket.scope).await?;
     let bounded = contract.budget()[Dimension::CostUsd] != Limit::Off;
     if provider.identity().prices.is_some() || !bounded {
         return Ok((contract, provider));
     }
-    let asked = request.budget.is_some_and(|budget| budget.cost_usd.is_some());
+    let asked = ticket.request.budget.is_some_and(|budget| budget.cost_usd.is_some());
     if asked || parent.tree.cost_must_hold {
         let whose = if asked { "its cost" } else { "the cost of this session" };
         let model = contract.model();
@@ -51,13 +53,25 @@ pub(super) fn for_child(
 }
 
 /// Makes the provider of another model than the parent's.
-fn another(parent: &RunShared, model: &str) -> Result<Arc<dyn Provider>, Refusal> {
+async fn another(
+    parent: &RunShared,
+    model: &str,
+    scope: &CancelScope,
+) -> Result<Arc<dyn Provider>, Refusal> {
     let refused = |why| refused(Code::InvalidTask, "model", why);
     let Some(switch) = &parent.tree.switch else {
         let why = format!("{} has no model but its own", parent.provider.identity().provider);
         return Err(refused(why));
     };
     let provider = switch(model).map_err(refused)?;
+    match scope.race(provider.learn()).await {
+        Ok(Ok(())) => {}
+        Ok(Err(error)) => return Err(refused(error.to_string())),
+        Err(_) => {
+            let why = "cancelled before it started".to_owned();
+            return Err(self::refused(Code::Cancelled, "model", why));
+        }
+    }
     if !provider.identity().local && parent.provider.identity().local {
         let why = format!("{model} is not on this machine, and its parent's model is");
         return Err(refused(why));

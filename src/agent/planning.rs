@@ -96,7 +96,8 @@ impl Run {
         let mut ledger = self.shared.tree.ledger();
         ledger.set_elapsed_ms(account, self.shared.elapsed_ms());
         let output_limit = ledger.limits(account)[Dimension::OutputTokens];
-        ledger.set_hold_back(account, spending::hold_back(&ask, output_limit));
+        let held_back = spending::hold_back(&ask, output_limit);
+        ledger.set_hold_back(account, held_back);
         let (max_tokens, because) = match spending::plan(&ledger, account, &ask) {
             Plan::Turn { max_tokens } => (max_tokens, self.forced),
             Plan::WrapUp { max_tokens, because } => {
@@ -118,6 +119,7 @@ impl Run {
             tool_choice,
             prompt_tokens: ask.prompt_tokens,
             worst_case,
+            held_back,
             aside: None,
         })
     }

@@ -71,6 +71,7 @@ async fn summarise(run: &mut Run) -> Ending {
 
 async fn announce(run: &Run) {
     let shared = Arc::clone(&run.shared);
+    let totals = shared.tree.ledger().totals();
     shared
         .emit(Fact::RunStarted {
             call: None,
@@ -78,6 +79,7 @@ async fn announce(run: &Run) {
             description: None,
             depth: 0,
             contract: shared.contract.view(),
+            totals: Some(totals),
         })
         .await;
 }
@@ -120,6 +122,7 @@ pub(super) fn lost() -> RunFinished {
         contract_sha256: Sha::of(""),
         report_sha256: None,
         receipt: None,
+        account: None,
     }
 }
 

@@ -7,6 +7,7 @@ use crate::domain::report::{Report, Status};
 use super::call::Call;
 use super::changed::Changed;
 use super::conversation::Notice;
+use super::kept_out::KeptOut;
 use super::run::{Doing, End, Run};
 
 /// A child's place in the story; stable for the session.
@@ -83,6 +84,7 @@ pub struct Node {
     pub report: Option<Report>,
     /// What the runtime said about it.
     pub notices: Vec<Notice>,
+    pub(super) kept_out: Option<KeptOut>,
     pub(super) position: usize,
     pub(super) running: Vec<usize>,
     pub(super) asking: Vec<usize>,
@@ -416,6 +418,7 @@ fn empty_node(
         text_version: 0,
         report: None,
         notices: Vec::new(),
+        kept_out: None,
         position,
         running: Vec::new(),
         asking: Vec::new(),

@@ -19,10 +19,12 @@ mod fold_steering;
 mod fold_words;
 mod gauge;
 mod index;
+mod kept_out;
 mod run;
 
 use std::collections::HashMap;
 
+use crate::domain::books::Books;
 use crate::domain::budget::Budget;
 use crate::domain::event::{Event, Fact, Level};
 use crate::domain::ids::{CallId, SessionId};
@@ -38,8 +40,9 @@ pub use conversation::{Body, Entry, Notice, Speech};
 pub use delegation::{Counts, Delegations, Node, NodeId, NodeState, Runaway};
 pub use fold::DIFF;
 pub use fold_own::OWN_COMMAND;
-pub use fold_steering::STEERED;
+pub use fold_steering::{EXTENDED, STEERED, WRAP_UP};
 pub use gauge::{Gauge, Used};
+pub use kept_out::Worth;
 pub use run::{Doing, End, Phase, Run, STREAMING_MS};
 
 /// The session's own facts.
@@ -70,8 +73,8 @@ pub struct Totals {
     pub usage: Usage,
     /// The prompt of the parent's newest request, in tokens; 0 before the first.
     pub context_tokens: u64,
-    /// For each ended child its last prompt minus its first and minus its report, in tokens,
-    /// summed. Negative while the reports are longer than what they replace.
+    /// For each ended child of the conversation its last prompt minus its first and minus its
+    /// report, in tokens, summed. Negative while the reports are longer than what they replace.
     kept_out: i64,
 }
 
@@ -117,6 +120,9 @@ pub struct Story {
     /// The parent's newest list of what is to be done, as an entry.
     todo: Option<usize>,
     totals: Totals,
+    /// The requests that the conversation was sent with.
+    requests: kept_out::Requests,
+    books: Books,
     runs: index::RunIndex,
 }
 
@@ -124,6 +130,7 @@ impl Story {
     /// Takes in the next event. Unknown and ill-fitting events change nothing.
     pub fn apply(&mut self, event: &Event) {
         let origin = &event.origin;
+        self.books.apply(event);
         match &event.fact {
             Fact::SessionStarted { .. } => self.session_started(&event.fact),
             Fact::SessionFinished { reason } => self.finished = Some(reason.clone()),
@@ -131,7 +138,7 @@ impl Story {
             Fact::TaskQueued { call, description, role, position: _ } => {
                 self.task_queued(event, call, description, role);
             }
-            Fact::RunStarted { call, role, description, depth, contract } => {
+            Fact::RunStarted { call, role, description, depth, contract, totals: _ } => {
                 let description = description.as_deref();
                 self.run_started(event, call.as_ref(), role, description, *depth, contract);
             }
@@ -166,14 +173,15 @@ impl Story {
             Fact::CancelRequested { target, by } => self.cancel_requested(event, target, *by),
             Fact::Paused { .. } => self.paused(event, true),
             Fact::Resumed { .. } => self.paused(event, false),
-            Fact::WrapUpRequested { .. } => self.remark(event, "asked to wrap up"),
+            Fact::WrapUpRequested { .. } => self.remark(event, WRAP_UP, ""),
             Fact::BudgetExtended { text, limits, .. } => self.extended(event, limits, text),
-            Fact::Steered { text, .. } => self.remark(event, &format!("you said: {text}")),
+            Fact::Steered { text, .. } => self.remark(event, STEERED, text),
             Fact::RunFinished(end) => self.run_finished(event, end),
             Fact::RetryScheduled { delay_ms, http_status, .. } => {
                 self.retry_scheduled(event, *delay_ms, *http_status);
             }
             Fact::Compacted { text, .. } => {
+                self.summarised(event);
                 let (level, code) = (Level::Info, "COMPACTED".to_owned());
                 self.notice(event, Notice { level, code, text: text.clone() });
             }
@@ -289,6 +297,11 @@ impl Story {
     /// Sums over the session.
     pub fn totals(&self) -> &Totals {
         &self.totals
+    }
+
+    /// The ledger as the events add up to it.
+    pub fn books(&self) -> &Books {
+        &self.books
     }
 
     /// The child that a parent's `task` call became, if it became one.

@@ -9,6 +9,7 @@ use crate::domain::violation::Code;
 
 use super::call::{Call, CallState};
 use super::changed::Changed;
+use super::kept_out::Requests;
 
 /// A model whose last words are at most this old is streaming, in ms.
 pub const STREAMING_MS: u64 = 2_000;
@@ -107,6 +108,8 @@ pub struct Run {
     pub receipt: Option<Receipt>,
     /// The files that it and all it delegated changed.
     pub changed: Changed,
+    /// The requests that its conversation was sent with.
+    pub(super) requests: Requests,
     /// How long its clock has stood, in ms, the time since `standing` not included.
     stood_ms: u64,
     /// Since when its clock stands: all that is alive under it waits for a person.
@@ -191,6 +194,7 @@ impl Run {
             ended: None,
             receipt: None,
             changed: Changed::default(),
+            requests: Requests::default(),
             stood_ms: 0,
             standing: None,
         }

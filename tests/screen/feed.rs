@@ -12,6 +12,7 @@ use offshoot::domain::event::{
 };
 use offshoot::domain::hash::Sha;
 use offshoot::domain::ids::{CallId, RunId, SessionId, TaskId};
+use offshoot::domain::ledger::Charge;
 use offshoot::domain::message::{AssistantMessage, Block, StopReason, ToolCall};
 use offshoot::domain::report::{By, Evidence, Report, Spent, Status};
 use offshoot::domain::role::Permission;
@@ -159,7 +160,14 @@ impl Feed {
         let role = "parent".to_owned();
         self.add(
             parent(run),
-            Fact::RunStarted { call: None, role, description: None, depth: 0, contract },
+            Fact::RunStarted {
+                call: None,
+                role,
+                description: None,
+                depth: 0,
+                contract,
+                totals: None,
+            },
         )
     }
 
@@ -191,13 +199,20 @@ impl Feed {
             description: Some(description.to_owned()),
             depth,
             contract: contract(description),
+            totals: None,
         };
         self.add(origin, fact)
     }
 
     pub fn turn(&mut self, origin: Origin, turn: u32) -> &mut Self {
-        let fact =
-            Fact::TurnStarted { turn, of: Some(20), wrap_up: false, prompt_tokens_estimate: 900 };
+        let fact = Fact::TurnStarted {
+            turn,
+            of: Some(20),
+            wrap_up: false,
+            prompt_tokens_estimate: 900,
+            reserved: Charge::default(),
+            held_back: Charge::default(),
+        };
         self.add(origin, fact)
     }
 
@@ -343,6 +358,7 @@ fn finished(status: Status) -> RunFinished {
         report_sha256: None,
         receipt: (status == Status::Cancelled)
             .then(|| Receipt { connections_closed: 1, ..Receipt::default() }),
+        account: None,
     }
 }
 

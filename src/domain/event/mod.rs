@@ -20,15 +20,18 @@
 use serde::{Deserialize, Serialize};
 
 use crate::domain::approval::{Decider, Decision, Mode};
-use crate::domain::budget::{Budget, Remaining};
+use crate::domain::budget::{Budget, Remaining, Totals};
 use crate::domain::context_store::{Sensitivity, SnippetCard};
-use crate::domain::ids::{CallId, SessionId};
+use crate::domain::ids::{CallId, SessionId, TaskId};
+use crate::domain::ledger::Charge;
 use crate::domain::report::By;
 use crate::domain::usage::Usage;
 use crate::domain::violation::{Code, Violation};
 
+mod account;
 mod parts;
 
+pub use account::{Account, Amounts};
 pub use parts::{
     Change, ChangedPath, ContractView, MessageFact, RawOutput, Receipt, RunFinished, Share, Speaker,
 };
@@ -161,6 +164,9 @@ pub enum Fact {
         depth: u32,
         /// What it was given.
         contract: ContractView,
+        /// What all that it delegates may use together, for the parent.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        totals: Option<Totals>,
     },
     /// A delegation was refused; nothing else happened.
     ContractRefused {
@@ -174,6 +180,9 @@ pub enum Fact {
         message: String,
         /// All of them.
         violations: Vec<Violation>,
+        /// The id of a task that was refused at its start: it stays used; its delegation is given back.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        refused_task: Option<TaskId>,
     },
     /// A model request was sent.
     TurnStarted {
@@ -185,6 +194,12 @@ pub enum Fact {
         wrap_up: bool,
         /// The prompt's size by estimate, in tokens.
         prompt_tokens_estimate: u64,
+        /// What the ledger keeps for it until it is charged: its worst case.
+        #[serde(default)]
+        reserved: Charge,
+        /// What the ledger keeps beside that, for one more request as the last.
+        #[serde(default)]
+        held_back: Charge,
     },
     /// Words of the model came in. Transient.
     TextDelta {

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
+use super::account::Account;
 use crate::domain::budget::Budget;
 use crate::domain::context_store::SnippetCard;
 use crate::domain::hash::Sha;
@@ -120,6 +121,9 @@ pub struct RunFinished {
     /// What a cancel ended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub receipt: Option<Receipt>,
+    /// The run's side of the ledger; none for a run of which nothing is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub account: Option<Account>,
 }
 
 /// A tool's output before it was cut, or as much as is kept of it, for the session's files alone: no

@@ -6,13 +6,14 @@ use uuid::Uuid;
 
 use super::*;
 use crate::domain::approval::{Decider, Decision, Mode};
-use crate::domain::budget::Remaining;
+use crate::domain::budget::{Remaining, Totals};
 use crate::domain::context_store::SnippetCard;
 use crate::domain::event::{
-    Change, ChangedPath, Event, Fact, Failure, Level, Line, MessageFact, Origin, Receipt,
-    RunFinished, Speaker,
+    Account, Amounts, Change, ChangedPath, Event, Fact, Failure, Level, Line, MessageFact, Origin,
+    Receipt, RunFinished, Speaker,
 };
 use crate::domain::ids::{CallId, SessionId};
+use crate::domain::ledger::Charge;
 use crate::domain::message::{AssistantMessage, Block, StopReason, ToolCall};
 use crate::domain::report::{By, Ending, Exhausted, Report, Spent, Status};
 use crate::domain::usage::{MicroUsd, Usage};
@@ -136,6 +137,7 @@ fn delegation_rows() -> Vec<(Fact, Value)> {
                 description: Some(text("look")),
                 depth: 1,
                 contract: contract.view(),
+                totals: Some(Totals { turns: 9, delegations: 8, active: 4 }),
             },
             json!({
                 "type": "run_started", "call": "c1", "role": "researcher",
@@ -153,6 +155,7 @@ fn delegation_rows() -> Vec<(Fact, Value)> {
                         "tool_calls": 0.15, "cost_usd": 0.1, "duration_ms": 0.166_667},
                     "provider": "openai", "model": "large",
                 },
+                "totals": {"turns": 9, "delegations": 8, "active": 4},
             }),
         ),
         (
@@ -162,11 +165,13 @@ fn delegation_rows() -> Vec<(Fact, Value)> {
                 field: violation.field.clone(),
                 message: violation.message.clone(),
                 violations: vec![violation],
+                refused_task: Some(TaskId(3)),
             },
             json!({
                 "type": "contract_refused", "call": "c1", "code": "TOOL_ESCALATION",
                 "field": "allowed_tools", "message": "no bash", "violations": [
                     {"code": "TOOL_ESCALATION", "field": "allowed_tools", "message": "no bash"}],
+                "refused_task": "t3",
             }),
         ),
         (
@@ -316,10 +321,21 @@ fn turn_rows() -> Vec<(Fact, Value)> {
                 of: Some(20),
                 wrap_up: false,
                 prompt_tokens_estimate: 900,
+                reserved: Charge {
+                    input_tokens: 900,
+                    output_tokens: 64,
+                    cost: MicroUsd(3),
+                    ..Charge::default()
+                },
+                held_back: Charge::default(),
             },
             json!({
                 "type": "turn_started", "turn": 1, "of": 20, "wrap_up": false,
                 "prompt_tokens_estimate": 900,
+                "reserved": {"input_tokens": 900, "output_tokens": 64, "tool_calls": 0,
+                    "cost_usd": 0.000_003},
+                "held_back": {"input_tokens": 0, "output_tokens": 0, "tool_calls": 0,
+                    "cost_usd": 0.0},
             }),
         ),
         (Fact::TextDelta { text: text("Lo") }, json!({"type": "text_delta", "text": "Lo"})),
@@ -405,6 +421,10 @@ fn finished() -> (Fact, Value) {
         contract_sha256: Sha::of("contract"),
         report_sha256: Some(Sha::of("report")),
         receipt: Some(Receipt { connections_closed: 1, ..Receipt::default() }),
+        account: Some(Account {
+            used: Amounts { turns: 2, ..Amounts::default() },
+            limits: Preset::Normal.child(),
+        }),
     }));
     let none = json!({
         "input_tokens": 0, "output_tokens": 0, "cache_read_tokens": 0, "cache_write_tokens": 0,
@@ -418,6 +438,11 @@ fn finished() -> (Fact, Value) {
         "report_sha256": Sha::of("report").as_str(),
         "receipt": {"processes_ended": 0, "connections_closed": 1, "files_touched": [],
             "tokens_after_cancel": 0, "not_ended": []},
+        "account": {
+            "used": {"turns": 2, "input_tokens": 0, "output_tokens": 0, "tool_calls": 0,
+                "cost_usd": null, "duration_ms": 0},
+            "limits": serde_json::to_value(Preset::Normal.child()).unwrap(),
+        },
     });
     (fact, value)
 }

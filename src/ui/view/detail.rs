@@ -18,7 +18,7 @@ use super::super::overlay::{Overlay, Page, PageRow, Paragraph};
 use super::super::paint::{self, Row, Tone, piece};
 use super::super::screen::Screen;
 use super::super::wrap;
-use super::{changes, gauge, sheet, words};
+use super::{changes, code_words, gauge, kept_out, remark, sheet, words};
 
 /// Draws a page over the panes.
 pub fn draw(story: &Story, screen: &Screen, overlay: &Overlay, buffer: &mut Buffer) {
@@ -127,7 +127,7 @@ fn json_text(value: &serde_json::Value) -> String {
 }
 
 /// A child in full: what it does, what it was given, what it has used, what came back.
-pub fn child(node: &Node, lang: Lang, now: Timestamp) -> Vec<Paragraph> {
+pub fn child(story: &Story, node: &Node, lang: Lang, now: Timestamp) -> Vec<Paragraph> {
     let (mut state, tone) = words::doing(node.doing(now), lang, now);
     if let NodeState::Ended(End { code: Some(code), .. }) = &node.state {
         state = format!("{state} ({code})");
@@ -148,7 +148,7 @@ pub fn child(node: &Node, lang: Lang, now: Timestamp) -> Vec<Paragraph> {
     }
     let repeated = |text: &str| node.report.as_ref().is_some_and(|report| gives(report, text));
     for notice in node.notices.iter().filter(|notice| !repeated(&notice.text)) {
-        page.push(Paragraph::plain(notice.text.clone()).toned(Tone::Warning));
+        page.push(Paragraph::plain(remark::notice(notice, lang)).toned(Tone::Warning));
     }
     if let Some(run) = &node.run {
         standing(&mut page, run, lang, now);
@@ -164,6 +164,7 @@ pub fn child(node: &Node, lang: Lang, now: Timestamp) -> Vec<Paragraph> {
             page.push(Paragraph::gap());
         }
     }
+    page.extend(kept_out::of_child(story, node, lang));
     if let Some(report) = &node.report {
         self::report(&mut page, report, lang);
     }
@@ -272,14 +273,17 @@ fn report(page: &mut Vec<Paragraph>, report: &Report, lang: Lang) {
         page.push(Paragraph::named(name, json_text(value)));
     }
     for warning in &report.warnings {
-        let label = lang.pick("warning", "警告");
+        let about = code_words::doubt(warning.code, lang);
+        let label = format!("{} · {about}", lang.pick("warning", "警告"));
         page.push(Paragraph::named(label, warning.text.clone()).toned(Tone::Warning));
     }
     for violation in &report.violations {
-        let label = format!("{} {}", violation.code, violation.field);
-        page.push(
-            Paragraph::named(label.trim_end(), violation.message.clone()).toned(Tone::Warning),
-        );
+        let why = code_words::reason(violation.code, lang);
+        let label = match violation.field.as_str() {
+            "" => why.to_owned(),
+            field => format!("{field} · {why}"),
+        };
+        page.push(Paragraph::named(label, violation.message.clone()).toned(Tone::Warning));
     }
     page.push(Paragraph::named(lang.pick("next", "建议"), report.next.clone()));
 }
@@ -362,10 +366,8 @@ pub fn ledger(story: &Story, facts: PageFacts<'_>, lang: Lang, now: Timestamp) -
         lang.pick("output tokens", "输出词元"),
         words::tokens(totals.usage.output_tokens),
     ));
-    page.push(Paragraph::named(
-        lang.pick("kept out", "省下"),
-        words::tokens(totals.kept_out_tokens()),
-    ));
+    page.extend(kept_out::of_session(story, lang));
+    page.extend(contradictions(story, lang));
     page.push(Paragraph::gap());
     page.push(
         Paragraph::plain(lang.pick(
@@ -375,4 +377,11 @@ pub fn ledger(story: &Story, facts: PageFacts<'_>, lang: Lang, now: Timestamp) -
         .toned(Tone::Quiet),
     );
     page
+}
+
+/// Where the events do not add up to what the ends of the runs say: a fault of this program.
+fn contradictions(story: &Story, lang: Lang) -> Vec<Paragraph> {
+    let label = lang.pick("record", "记录");
+    let found = story.books().contradictions().iter();
+    found.map(|one| Paragraph::named(label, one.to_string()).toned(Tone::Bad)).collect()
 }
