@@ -3,13 +3,13 @@
 
 use std::fmt::Write as _;
 
-use super::may;
+use super::{may, planning};
 use crate::domain::approval::Asker;
 use crate::domain::context_store::Snippet;
 use crate::domain::contract::Contract;
-use crate::domain::message::ToolSchema;
+use crate::domain::grant::Briefer;
+use crate::domain::message::Message;
 use crate::domain::role::{Form, ReportField, RoleTable};
-use crate::domain::usage::estimate_tokens;
 use crate::tool::task;
 use crate::tool::toolbox::Toolbox;
 
@@ -129,19 +129,19 @@ pub fn first_message(contract: &Contract) -> String {
     text
 }
 
-/// Tokens of the system prompt and tool schemas that any child starts with at most, by estimate.
-pub fn child_overhead_tokens(toolbox: &Toolbox, roles: &RoleTable, delegates: bool) -> u64 {
-    let names: Vec<String> = toolbox.permissions().into_keys().collect();
-    let schemas = toolbox.schemas(&names);
-    let tools: u64 = schemas
-        .iter()
-        .filter(|schema| delegates || schema.name != task::NAME)
-        .map(ToolSchema::estimated_tokens)
-        .sum();
-    let how = if delegates {
-        estimate_tokens(CHILD_DELEGATES) + estimate_tokens(&listed(roles))
-    } else {
-        0
-    };
-    estimate_tokens(CHILD) + how + tools
+/// Measures what a child would be told, with the host's tools and roles.
+pub struct Briefings<'a> {
+    /// All tools there are.
+    pub toolbox: &'a Toolbox,
+    /// All roles there are.
+    pub roles: &'a RoleTable,
+}
+
+impl Briefer for Briefings<'_> {
+    fn first_prompt_tokens(&self, contract: &Contract) -> u64 {
+        let system = child_prompt(self.roles, contract);
+        let schemas = self.toolbox.schemas(contract.tools());
+        let message = Message::User { text: first_message(contract) };
+        planning::first_prompt_tokens(&system, &schemas, &message)
+    }
 }

@@ -9,6 +9,7 @@ use std::sync::{Arc, Mutex};
 use futures_util::FutureExt;
 use tokio::time::Instant;
 
+use super::briefing::Briefings;
 use super::cancel::{CancelScope, LiveTask};
 use super::changes::MOST_PATHS;
 use super::dispatch::CallEnd;
@@ -439,11 +440,7 @@ fn with_grant<T>(
         endpoint: &models::endpoint(parent),
         ancestors: &ancestors,
         siblings: &siblings,
-        child_overhead_tokens: briefing::child_overhead_tokens(
-            &host.toolbox,
-            &parent.tree.roles,
-            parent.contract.depth() + 1 < host.max_depth,
-        ),
+        briefer: &Briefings { toolbox: &host.toolbox, roles: &parent.tree.roles },
     })
 }
 

@@ -1,9 +1,10 @@
 //! What the next request of a run may be: its size by estimate, what it may use, and what has to stay.
 //! The arithmetic is the domain's; here it meets the run's history, its provider and its ledger.
 
-use super::run::Run;
+use super::run::{Run, standing_tokens};
 use super::turn::TurnPlan;
 use crate::domain::budget::Dimension;
+use crate::domain::message::{Message, ToolSchema};
 use crate::domain::report::Ending;
 use crate::domain::spending::{self, Ask, Plan};
 use crate::domain::usage::Usage;
@@ -13,6 +14,11 @@ use crate::provider::ToolChoice;
 const WRAP_UP_WORDS: u64 = 64;
 /// One, in thousandths.
 const ONE: u64 = 1_000;
+
+/// Tokens of the prompt of a run that has heard only this, by estimate.
+pub(super) fn first_prompt_tokens(system: &str, schemas: &[ToolSchema], heard: &Message) -> u64 {
+    standing_tokens(system, schemas) + heard.estimated_tokens() + WRAP_UP_WORDS
+}
 
 /// What a run learned of how its provider counts.
 #[derive(Debug)]

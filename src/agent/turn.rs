@@ -218,11 +218,12 @@ async fn charge(run: &mut Run, plan: &TurnPlan, answer: &Assembly, followed: &Re
         Err(Broken::Cancelled(_)) | Ok(()) => false,
     };
     let whole = followed.is_ok() && !answer.cut;
-    let mut usage = match answer.usage {
+    let estimate = answer.estimate(plan.prompt_tokens);
+    let mut usage = match answer.usage.map(|told| told.completed_by(&estimate)) {
         Some(told) if whole => told,
-        Some(told) => told.at_least(&answer.estimate(plan.prompt_tokens)),
+        Some(told) => told.at_least(&estimate),
         None if refused => Usage::none(),
-        None => answer.estimate(plan.prompt_tokens),
+        None => estimate,
     };
     let prices = shared.provider.identity().prices;
     usage.cost_usd = usage.cost_usd.or_else(|| prices.map(|prices| prices.cost_of(&usage)));

@@ -1,9 +1,11 @@
 //! What a parent run really has to give, gathered by the runtime. Trusted, unlike the request.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
 
 use super::budget::{PerDimension, Totals};
 use super::context_store::ContextStore;
+use super::contract::Contract;
 use super::guidance::Guidance;
 use super::hash::Sha;
 use super::ids::RunId;
@@ -22,6 +24,18 @@ pub struct Endpoint {
     pub local: bool,
     /// True if a request's cost is known.
     pub priced: bool,
+}
+
+/// Knows what a child is told at its start, and with it the size of its first prompt.
+pub trait Briefer {
+    /// Tokens of the first prompt of a child with this contract, whatever its budget, by estimate.
+    fn first_prompt_tokens(&self, contract: &Contract) -> u64;
+}
+
+impl fmt::Debug for dyn Briefer + '_ {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Briefer")
+    }
 }
 
 /// What a parent run can give at this moment.
@@ -65,6 +79,6 @@ pub struct Grant<'a> {
     pub ancestors: &'a [Sha],
     /// The fingerprints of its children that are queued or running.
     pub siblings: &'a [Sha],
-    /// Tokens of the system prompt and tool schemas that any child starts with, by estimate.
-    pub child_overhead_tokens: u64,
+    /// Knows what a child is told at its start.
+    pub briefer: &'a dyn Briefer,
 }

@@ -50,18 +50,39 @@ pub(super) fn narrow(
 ) -> Result<Contract, Refusal> {
     let mut draft = Draft::new(grant, request);
     let mut violations = std::mem::take(&mut draft.violations);
-    let allotment = draft.allot(grant, request).map_err(|broken| violations.extend(broken));
-    match (Refusal::from_all(violations), draft.role, allotment) {
-        (Some(refusal), _, _) => Err(refusal),
-        (None, Some(role), Ok(allotment)) => {
-            Ok(issued(grant, request, issue, draft, role, &allotment))
-        }
-        (None, None, _) | (None, _, Err(())) => Err(Refusal::because(Violation::new(
-            Code::Internal,
-            "",
-            "the request passed its checks without a role or a budget; report this as a bug",
-        ))),
+    if !violations.is_empty() {
+        violations.extend(draft.allot(grant, request).err().into_iter().flatten());
     }
+    match (Refusal::from_all(violations), draft.role) {
+        (Some(refusal), _) => Err(refusal),
+        (None, Some(role)) => {
+            with_budget(grant, request, issued(grant, request, issue, draft, role), role)
+        }
+        (None, None) => Err(flawed()),
+    }
+}
+
+/// The ninth check, with the first prompt that the child would really begin with.
+fn with_budget(
+    grant: &Grant<'_>,
+    request: &TaskRequest,
+    contract: Contract,
+    role: &Role,
+) -> Result<Contract, Refusal> {
+    let first_prompt = grant.briefer.first_prompt_tokens(&contract);
+    let asked = request.budget.unwrap_or_default();
+    match allot::allot(grant, asked, Some(role), first_prompt) {
+        Ok(Allotment { budget, share }) => Ok(Contract { budget, share: Some(share), ..contract }),
+        Err(violations) => Err(Refusal::from_all(violations).unwrap_or_else(flawed)),
+    }
+}
+
+fn flawed() -> Refusal {
+    Refusal::because(Violation::new(
+        Code::Internal,
+        "",
+        "the request passed its checks without a role or a budget; report this as a bug",
+    ))
 }
 
 /// What a request comes to once everything it names is looked up, with all that is wrong.
@@ -102,6 +123,8 @@ impl<'a> Draft<'a> {
         Self { role, context, permissions, tools, paths, rules, fingerprint, violations }
     }
 
+    /// What is wrong with the budget of a request that is refused for something else. There is no
+    /// contract then, so that the first prompt is at least what the request puts into it.
     fn allot(&self, grant: &Grant<'_>, request: &TaskRequest) -> Result<Allotment, Vec<Violation>> {
         let texts = [Some(&request.task), Some(&request.expected_output)]
             .into_iter()
@@ -111,8 +134,7 @@ impl<'a> Draft<'a> {
         let chosen = self.context.iter().map(|entry| &entry.snippet);
         let snippets: u64 =
             chosen.chain(&self.rules).map(|snippet| estimate_tokens(&snippet.text)).sum();
-        let first_prompt = grant.child_overhead_tokens.saturating_add(words + snippets);
-        allot::allot(grant, request.budget.unwrap_or_default(), self.role, first_prompt)
+        allot::allot(grant, request.budget.unwrap_or_default(), self.role, words + snippets)
     }
 }
 
@@ -241,13 +263,13 @@ fn require_role_and_model(
     }
 }
 
+/// The contract, with the role's own budget.
 fn issued(
     grant: &Grant<'_>,
     request: &TaskRequest,
     issue: Issue,
     draft: Draft<'_>,
     role: &Role,
-    allotment: &Allotment,
 ) -> Contract {
     let text = |text: &Option<String>| written(text.as_ref()).map(str::to_owned);
     Contract {
@@ -267,8 +289,8 @@ fn issued(
         permissions: draft.permissions,
         paths: draft.paths,
         tools: draft.tools,
-        budget: allotment.budget,
-        share: Some(allotment.share),
+        budget: role.budget,
+        share: None,
         output_per_request: role.output_per_request,
         provider: grant.endpoint.provider.clone(),
         model: text(&request.model)

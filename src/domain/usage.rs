@@ -101,6 +101,23 @@ impl Usage {
 }
 
 impl Usage {
+    /// The figures of a provider that told only half of them, which are marked as estimated with
+    /// nothing in place of the rest: that comes from our own estimate.
+    #[must_use]
+    pub fn completed_by(self, estimate: &Self) -> Self {
+        if !self.estimated {
+            return self;
+        }
+        let or = |told: u64, estimate: u64| if told == 0 { estimate } else { told };
+        Self {
+            input_tokens: or(self.input_tokens, estimate.input_tokens),
+            output_tokens: or(self.output_tokens, estimate.output_tokens),
+            // A cost that was told belongs to half of it.
+            cost_usd: None,
+            ..self
+        }
+    }
+
     /// The figures of an answer that broke off: what was told so far may be no more than a
     /// placeholder, so the output is at least what came in by estimate.
     #[must_use]

@@ -10,13 +10,14 @@ use offshoot::domain::budget::Preset;
 use offshoot::domain::context_store::{ContextStore, Sensitivity, SnippetKind};
 use offshoot::domain::contract::{Contract, Issue};
 use offshoot::domain::event::Timestamp;
-use offshoot::domain::grant::{Endpoint, Grant};
+use offshoot::domain::grant::{Briefer, Endpoint, Grant};
 use offshoot::domain::guidance::Guidance;
 use offshoot::domain::ids::{RunId, TaskId};
 use offshoot::domain::ledger::Ledger;
 use offshoot::domain::request::TaskRequest;
 use offshoot::domain::role::{Permission, RoleTable};
 use offshoot::domain::scope::PathScope;
+use offshoot::domain::usage::estimate_tokens;
 
 fn main() {
     divan::main();
@@ -38,6 +39,12 @@ struct Host {
     endpoint: Endpoint,
     ledger: Ledger,
     account: offshoot::domain::ledger::AccountId,
+}
+
+impl Briefer for Host {
+    fn first_prompt_tokens(&self, contract: &Contract) -> u64 {
+        700 + estimate_tokens(contract.prompt())
+    }
 }
 
 impl Host {
@@ -93,7 +100,7 @@ impl Host {
             endpoint: &self.endpoint,
             ancestors: &[],
             siblings: &[],
-            child_overhead_tokens: 700,
+            briefer: self,
         }
     }
 }

@@ -54,6 +54,70 @@ fn usage_adds_up_and_an_unknown_cost_stays_unknown() {
 }
 
 #[test]
+fn half_told_usage_is_completed_by_the_estimate_and_stays_marked() {
+    let estimate =
+        Usage { input_tokens: 90, output_tokens: 9, estimated: true, ..Usage::default() };
+    let told = |input_tokens, output_tokens, estimated| Usage {
+        input_tokens,
+        output_tokens,
+        estimated,
+        ..Usage::default()
+    };
+    for (half, whole) in [
+        (told(70, 0, true), told(70, 9, true)),
+        (told(0, 7, true), told(90, 7, true)),
+        (told(70, 0, false), told(70, 0, false)),
+    ] {
+        assert_eq!(half.completed_by(&estimate), whole);
+    }
+}
+
+/// One row of the table of presets: turns, seconds, calls, input, output, micro-dollars.
+fn row(budget: &Budget) -> [u64; 6] {
+    let amount = |dimension: Dimension| budget[dimension].finite().unwrap();
+    [
+        amount(Dimension::Turns),
+        amount(Dimension::Duration) / 1_000,
+        amount(Dimension::ToolCalls),
+        amount(Dimension::InputTokens),
+        amount(Dimension::OutputTokens),
+        amount(Dimension::CostUsd),
+    ]
+}
+
+#[test]
+fn the_presets_have_the_numbers_that_are_promised() {
+    let (k, m) = (1_000, 1_000_000);
+    let parents = [
+        [10, 600, 120, m, 64 * k, 500_000],
+        [40, 1_800, 400, 8 * m, 200 * k, 5 * m],
+        [100, 7_200, 2_000, 40 * m, m, 25 * m],
+    ];
+    let children = [
+        [6, 120, 20, 200 * k, 8 * k, 100_000],
+        [20, 300, 60, m, 16 * k, 500_000],
+        [60, 1_800, 200, 4 * m, 64 * k, 2_500_000],
+    ];
+    let testers = [300, 900, 3_600];
+    let workers = [
+        [8, 300, 20, 200 * k, 16 * k, 100_000],
+        [30, 900, 60, m, 64 * k, 500_000],
+        [100, 3_600, 200, 4 * m, 200 * k, 2_500_000],
+    ];
+    let totals = [(40, 4, 2), (200, 8, 4), (800, 32, 8)];
+    for (index, preset) in Preset::ALL.into_iter().enumerate() {
+        assert_eq!(row(&preset.parent()), parents[index], "{preset:?}");
+        assert_eq!(row(&preset.child()), children[index], "{preset:?}");
+        assert_eq!(row(&preset.worker()), workers[index], "{preset:?}");
+        let mut tester = children[index];
+        tester[1] = testers[index];
+        assert_eq!(row(&preset.tester()), tester, "{preset:?}");
+        let all = preset.totals();
+        assert_eq!((all.turns, all.delegations, all.active), totals[index], "{preset:?}");
+    }
+}
+
+#[test]
 fn a_budget_is_written_in_dollars_ms_and_words() {
     let mut budget = Preset::Tight.child();
     budget[Dimension::Turns] = Limit::Unlimited;

@@ -24,7 +24,7 @@ use super::budget::{PerDimension, Preset, Totals};
 use super::context_store::{ContextStore, Sensitivity, SnippetKind};
 use super::contract::{Contract, Issue};
 use super::event::Timestamp;
-use super::grant::{Endpoint, Grant};
+use super::grant::{Briefer, Endpoint, Grant};
 use super::guidance::Guidance;
 use super::hash::Sha;
 use super::ids::{RunId, TaskId};
@@ -33,6 +33,7 @@ use super::request::TaskRequest;
 use super::role::{OUTPUT_PER_REQUEST, Permission, Role, RoleTable};
 use super::role_file::RoleSource;
 use super::scope::PathScope;
+use super::usage::estimate_tokens;
 use super::violation::{Code, Refusal};
 
 /// So many random cases, twenty times as many where the environment asks for a soak.
@@ -78,6 +79,18 @@ impl std::fmt::Debug for Host {
             .field("delegations", &self.delegations)
             .field("endpoint", &(self.endpoint.local, self.endpoint.priced))
             .finish_non_exhaustive()
+    }
+}
+
+/// A prompt of nothing but the overhead, the texts and the snippets.
+impl Briefer for Host {
+    fn first_prompt_tokens(&self, contract: &Contract) -> u64 {
+        let texts = [Some(contract.prompt()), Some(contract.expected_output())];
+        let texts = texts.into_iter().chain([contract.done_when(), contract.must_not()]).flatten();
+        let snippets = contract.context().iter().chain(contract.rules());
+        let words: u64 = texts.map(estimate_tokens).sum();
+        let snippets: u64 = snippets.map(|snippet| estimate_tokens(&snippet.text)).sum();
+        self.overhead.saturating_add(words + snippets)
     }
 }
 
@@ -156,7 +169,7 @@ impl Host {
             endpoint: &self.endpoint,
             ancestors: &self.ancestors,
             siblings: &self.siblings,
-            child_overhead_tokens: self.overhead,
+            briefer: self,
         }
     }
 

@@ -11,7 +11,7 @@ pub struct Counts {
     uncached: u64,
     cache_read: u64,
     cache_write: u64,
-    output: u64,
+    output: Option<u64>,
     reasoning: u64,
 }
 
@@ -32,16 +32,19 @@ impl Counts {
             replace(&mut self.cache_read, cache_read);
             replace(&mut self.cache_write, cache_write);
         }
-        replace(&mut self.output, output);
+        self.output = output.or(self.output);
         replace(&mut self.reasoning, count("/output_tokens_details/thinking_tokens"));
         Some(self.usage())
     }
 
     fn usage(&self) -> Usage {
         let cached = self.cache_read.saturating_add(self.cache_write);
+        let prompt = self.uncached.saturating_add(cached);
         Usage {
-            input_tokens: self.uncached.saturating_add(cached),
-            output_tokens: self.output,
+            input_tokens: prompt,
+            // Only half of it was told; whoever sees the answer estimates the rest.
+            estimated: prompt == 0 || self.output.is_none(),
+            output_tokens: self.output.unwrap_or(0),
             cache_read_tokens: self.cache_read,
             cache_write_tokens: self.cache_write,
             reasoning_tokens: self.reasoning,

@@ -152,7 +152,8 @@ impl Decoder for Answer {
     }
 }
 
-/// A server that found the whole prompt in its cache tells no size for it.
+/// A server that found the whole prompt in its cache tells no size for it. What is left out of the
+/// output is left to whoever sees the answer; both are marked.
 fn usage(last: &Value, prompt_estimate: u64) -> Option<Usage> {
     let count = |key: &str| last.get(key).and_then(Value::as_u64);
     let (prompt, output) = (count("prompt_eval_count"), count("eval_count"));
@@ -162,7 +163,7 @@ fn usage(last: &Value, prompt_estimate: u64) -> Option<Usage> {
     Some(Usage {
         input_tokens: prompt.unwrap_or(prompt_estimate),
         output_tokens: output.unwrap_or(0),
-        estimated: prompt.is_none(),
+        estimated: prompt.is_none() || output.is_none(),
         ..Usage::default()
     })
 }

@@ -6,7 +6,7 @@ use serde_json::Value;
 use crate::domain::usage::Usage;
 
 /// The usage that an event or a whole answer tells, wherever it stands; `None` if it tells none,
-/// which is not zero.
+/// which is not zero. One that tells only half of it is marked as estimated.
 pub fn told(event: &Value) -> Option<Usage> {
     let places = ["/usage", "/x_groq/usage", "/choices/0/usage"];
     places.into_iter().find_map(|place| event.pointer(place).and_then(normal))
@@ -16,8 +16,11 @@ pub fn told(event: &Value) -> Option<Usage> {
 fn normal(value: &Value) -> Option<Usage> {
     let count = |pointer: &str| value.pointer(pointer).and_then(Value::as_u64);
     let first = |pointers: &[&str]| pointers.iter().find_map(|pointer| count(pointer));
-    let prompt = first(&["/prompt_tokens", "/input_tokens"])?;
-    let completion = first(&["/completion_tokens", "/output_tokens"]).unwrap_or(0);
+    let prompt = first(&["/prompt_tokens", "/input_tokens"]);
+    let completion = first(&["/completion_tokens", "/output_tokens"]);
+    prompt.or(completion)?;
+    let estimated = prompt.is_none() || completion.is_none();
+    let (prompt, completion) = (prompt.unwrap_or(0), completion.unwrap_or(0));
     let reasoning = first(&["/completion_tokens_details/reasoning_tokens", "/reasoning_tokens"]);
     let reasoning = reasoning.unwrap_or(0);
     let cached = first(&[
@@ -36,6 +39,7 @@ fn normal(value: &Value) -> Option<Usage> {
         cache_read_tokens,
         cache_write_tokens: written.unwrap_or(0).min(prompt - cache_read_tokens),
         reasoning_tokens: reasoning,
+        estimated,
         ..Usage::default()
     })
 }
@@ -70,6 +74,17 @@ mod tests {
         for event in [json!({}), json!({"usage": null}), json!({"usage": {}}), json!([1])] {
             assert_eq!(told(&event), None, "{event}");
         }
+    }
+
+    #[test]
+    fn half_of_the_usage_is_told_as_half() {
+        let half = |input, output| Usage { estimated: true, ..used(input, output, 0, 0) };
+        assert_eq!(told(&json!({"usage": {"prompt_tokens": 10}})), Some(half(10, 0)));
+        assert_eq!(told(&json!({"usage": {"completion_tokens": 4}})), Some(half(0, 4)));
+        let null = json!({"usage": {"prompt_tokens": 10, "completion_tokens": null}});
+        assert_eq!(told(&null), Some(half(10, 0)));
+        let none = json!({"usage": {"prompt_tokens": 10, "completion_tokens": 0}});
+        assert_eq!(told(&none), Some(used(10, 0, 0, 0)), "nothing generated is told, not left out");
     }
 
     #[test]
