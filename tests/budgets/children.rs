@@ -243,3 +243,24 @@ async fn a_run_of_a_single_turn_may_simply_answer_in_it() {
     let end = stage.play("go").await.parent_ends().remove(0);
     assert_eq!((end.status, end.reply.as_deref()), (Status::Completed, Some("plain")));
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_default_is_worth_a_child_only_if_it_covers_its_roles_own_prompt_twice() {
+    let children = json!([says("alpha", json!({ "text": "A" }))]);
+    let script = one_batch(&json!([task_call("c1", "alpha")]), "done", &children);
+    for (words, code) in [(1_000, None), (15_000, Some(Code::InvalidBudget))] {
+        let mut stage = Stage::new(&script);
+        let table = RoleTable::built_in(Preset::Normal);
+        let mut role = table.get("researcher").unwrap().clone();
+        role.prompt = "Look. ".repeat(words);
+        stage.roles.push(role);
+        stage.limits.parent[Dimension::InputTokens] = Limit::Of(40_000);
+        let played = stage.play("go").await;
+        let report = played.task_result("c1");
+        assert_eq!(report.code, code, "{words}: {report:?}");
+        if code.is_some() {
+            assert_eq!(report.violations[0].field, "budget.input_tokens");
+            assert!(report.summary.contains("not enough input_tokens left"), "{}", report.summary);
+        }
+    }
+}
