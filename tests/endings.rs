@@ -426,12 +426,15 @@ fn runs_out(what: Exhausted) -> Stage {
         Exhausted::Duration => scene(Code::Timeout).stage,
         Exhausted::TotalTurns => {
             let two = json!([task_call("c1", "alpha"), task_call("c2", "alpha too")]);
-            // They take turns about.
-            let mut step = step.clone();
-            step["delay_ms"] = json!(100);
-            let children = json!([{ "match": "alpha", "turns": [step], "repeat_last": true }]);
+            // One is done with three turns before the other makes its second.
+            let mut slow = step.clone();
+            slow["delay_ms"] = json!(1_000);
+            let children = json!([
+                { "match": "alpha too", "turns": [step, step, { "text": "A" }] },
+                { "match": "alpha", "turns": [slow], "repeat_last": true },
+            ]);
             let mut both = Stage::new(&one_batch(&two, "parent done", &children));
-            both.limits.totals.turns = 4;
+            both.limits.totals.turns = 5;
             both
         }
         Exhausted::Repeats => scene(Code::LoopDetected).stage,
