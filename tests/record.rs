@@ -99,6 +99,9 @@ fn run_started(role: &str, depth: u32, prompt: &str) -> Fact {
         contract: ContractView {
             prompt: prompt.to_owned(),
             expected_output: "an answer".to_owned(),
+            done_when: None,
+            must_not: None,
+            rules: false,
             context: Vec::new(),
             permissions: std::collections::BTreeSet::new(),
             paths: Vec::new(),
@@ -107,6 +110,7 @@ fn run_started(role: &str, depth: u32, prompt: &str) -> Fact {
             share: None,
             provider: "script".to_owned(),
             model: "script".to_owned(),
+            host: None,
         },
     }
 }

@@ -110,6 +110,7 @@ impl Text {
             | Fact::ApprovalDecided { .. }
             | Fact::FilesChanged { .. }
             | Fact::ModeChanged { .. }
+            | Fact::PreflightChanged { .. }
             | Fact::RunStarted { .. }
             | Fact::RunFinished(_)
             | Fact::Message(_)

@@ -17,6 +17,7 @@ pub mod header;
 pub mod help;
 pub mod notice;
 pub mod permissions;
+pub mod preflight;
 pub mod sheet;
 pub mod trust;
 pub mod words;
