@@ -21,6 +21,8 @@ mod frames;
 mod keys;
 #[path = "screen/levels.rs"]
 mod levels;
+#[path = "screen/preflight.rs"]
+mod preflight;
 #[path = "common/soak.rs"]
 #[allow(dead_code, reason = "only rounds are counted here")]
 mod soak;
