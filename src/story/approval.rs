@@ -71,7 +71,7 @@ pub struct Verdict {
     /// Why, in words.
     pub reason: Option<String>,
     /// What a child gets less than was shown.
-    pub amended: Option<Amendment>,
+    pub amended: Option<Box<Amendment>>,
 }
 
 /// What a person allowed beyond one call.

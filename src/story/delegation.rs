@@ -277,7 +277,7 @@ impl Delegations {
         let queued = self.live().filter(|node| node.is_queued()).count();
         let asked_about = self.live().filter(|node| node.is_asked_about()).count();
         let running = self.live.len() - queued - asked_about;
-        Counts { queued, asked_about, running, ..self.ended }
+        Counts { running, queued, asked_about, ..self.ended }
     }
 
     /// The first node as a screen lists them: the newest child of the parent.

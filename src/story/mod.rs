@@ -187,7 +187,7 @@ impl Story {
             Fact::ApprovalRequested { .. } => self.approval_requested(event),
             Fact::PreflightChanged { policy } => self.preflight = *policy,
             Fact::ApprovalDecided { call, decision, by, reason, amended } => {
-                let (reason, amended) = (reason.clone(), amended.clone());
+                let (reason, amended) = (reason.clone(), amended.clone().map(Box::new));
                 let verdict = Verdict { decision: *decision, by: *by, reason, amended };
                 self.approval_decided(event, call, verdict);
             }

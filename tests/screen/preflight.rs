@@ -11,6 +11,9 @@ use super::asking::read;
 use super::feed::{Feed, contract, parent, task_call};
 use super::view::{Watch, screen, sent};
 
+/// Keys, and what then goes out: the lowered turns, and how many keys are dropped.
+type Row = (&'static [&'static str], (Option<u64>, usize));
+
 const SIZES: [(u16, u16); 2] = [(110, 32), (50, 15)];
 
 fn asked() -> Feed {
@@ -111,7 +114,7 @@ fn a_dropped_key_and_a_lowered_number_in_chinese() {
 #[test]
 fn keys_lower_and_drop_and_never_raise_above_what_was_asked_for() {
     for size in SIZES {
-        let table: [(&[&str], (Option<u64>, usize)); 6] = [
+        let table: [Row; 6] = [
             (&[], (None, 0)),
             (&["Down", "-"], (Some(15), 0)),
             (&["Down", "Left", "Left", "Left", "Left", "Left"], (Some(2), 0)),
@@ -194,7 +197,7 @@ fn something_says_that_a_person_is_asked_at_every_size() {
             let mut watch = read(asked(), (width, height));
             watch.press(&["Down", "-", "Space", "Right", "Up"]);
             let text = watch.text();
-            assert!(text.contains('?') || text.contains("y"), "{width}x{height}\n{text}");
+            assert!(text.contains('?') || text.contains('y'), "{width}x{height}\n{text}");
         }
     }
 }

@@ -146,13 +146,13 @@ fn preflight_answers(lang: Lang) -> Vec<Row> {
         line([
             ("↑↓", lang.pick("choose", "选择")),
             ("-", lang.pick("lower", "降低")),
-            ("→", lang.pick("raise again", "恢复")),
-            (lang.pick("Space", "空格"), lang.pick("drop or keep a key", "去除或保留上下文键")),
+            ("→", lang.pick("raise", "恢复")),
+            (lang.pick("Space", "空格"), lang.pick("drop", "去除")),
         ]),
         line([
-            ("y", lang.pick("start it so", "如此启动")),
+            ("y", lang.pick("start it", "如此启动")),
             ("n", lang.pick("no", "拒绝")),
-            ("r", lang.pick("no, with a reason", "拒绝，并说明理由")),
+            ("r", lang.pick("no, why", "说明理由")),
             ("Esc", lang.pick("later", "稍后")),
         ]),
     ]
