@@ -95,6 +95,9 @@ pub async fn admit(
 
 /// The answer to a `task` call that does not have the right form.
 pub async fn malformed(run: &Arc<RunShared>, call: &CallId, field: &str, words: &str) -> CallEnd {
+    // A field or a value of the wrong shape is repeated in them; it may be anything.
+    let redactor = &run.host.redactor;
+    let (field, words) = (redactor.text(field), redactor.text(words));
     let violation = Violation::new(Code::InvalidTask, field, words);
     refuse(run, call, Refusal::because(violation)).await
 }
@@ -137,7 +140,7 @@ async fn open(
         Contract::narrow(grant, &ticket.request, *issue)
     })?;
     let contract = preflight::agree(delegation, shown).await?;
-    let provider = models::for_child(parent, &contract)?;
+    let provider = models::for_child(parent, &contract, &ticket.scope).await?;
     let (contract, account) = open_account(parent, contract)?;
     Ok((contract, account, provider))
 }
@@ -340,7 +343,8 @@ pub(super) async fn refuse(parent: &RunShared, call: &CallId, refusal: Refusal) 
     };
     let mut report = empty_report(ending, &first.message);
     report.violations = violations;
-    let json = report.capped().to_json();
+    // A model may have put a secret into any name that the refusal quotes.
+    let json = parent.host.redactor.report(report).capped().to_json();
     let mut end = CallEnd::unstarted(Failure::Refused, json);
     if first.code == Code::Cancelled {
         end.failure = Some(Failure::Cancelled);

@@ -64,7 +64,7 @@ pub(super) async fn agree(
         }
     }
     // A model that cannot be reached is nobody's question.
-    let provider = models::for_child(delegation.parent, &shown)?;
+    let provider = models::for_child(delegation.parent, &shown, &delegation.ticket.scope).await?;
     let preflight = Preflight {
         role: shown.role().to_owned(),
         description: shown.description().to_owned(),
