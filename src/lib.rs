@@ -90,7 +90,6 @@
 //!
 //! - Commands that a user or a project keeps in files are not loaded yet; that a project has some is
 //!   asked about all the same.
-//! - What a child is to get is shown once it runs, and cannot be lowered or dropped before.
 //! - Secrets can be pinned when a session starts, not while it runs.
 //! - `fence.unix` can be set and changes nothing: no command may connect to a socket of the file system.
 //! - Sessions are written and not yet read again: no resume, replay or export.

@@ -13,6 +13,7 @@ use super::cancel::{CancelScope, LiveTask};
 use super::changes::MOST_PATHS;
 use super::dispatch::CallEnd;
 use super::places::{Place, Seat};
+use super::preflight::{self, Delegation, Unstarted};
 use super::record::ChildEnd;
 use super::run::{Run, RunShared, run_agent, standing_tokens};
 use super::steering::Steering;
@@ -107,19 +108,13 @@ pub async fn run_child(parent: &Arc<RunShared>, call: &ToolCall, ticket: Ticket)
     let mut goes_on = parent.seat.child_goes_on();
     let place = match queue::wait_for_place(parent, call, &ticket).await {
         Ok(place) => place,
-        Err(ending) => return never_started(parent, &ticket, ending).await,
-    };
-    let issue = Issue { task_id: ticket.task, attempt: 1, issued_at: (parent.host.clock)() };
-    let rules = guidance::for_request(&parent.host, &ticket.request, parent.contract.paths()).await;
-    let narrowed = with_grant(parent, Some(&ticket), &rules, |grant| {
-        Contract::narrow(grant, &ticket.request, issue)
-    });
-    let opened = match narrowed {
-        Ok(contract) => open(parent, contract, &ticket).await,
-        Err(refusal) => Err(refusal),
+        Err(ending) => return never_started(parent, &ticket, ending, queue::NEVER_RAN).await,
     };
     let queued_ms = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
-    let mut end = match opened {
+    let issue = Issue { task_id: ticket.task, attempt: 1, issued_at: (parent.host.clock)() };
+    let rules = guidance::for_request(&parent.host, &ticket.request, parent.contract.paths()).await;
+    let delegation = Delegation { parent, call, ticket: &ticket, rules: &rules, issue };
+    let mut end = match open(&delegation).await {
         Ok((contract, account, provider)) => {
             let seat = parent.seat.child(ticket.task, place);
             let child = Child { ticket: &ticket, contract, account, provider, seat };
@@ -127,23 +122,42 @@ pub async fn run_child(parent: &Arc<RunShared>, call: &ToolCall, ticket: Ticket)
             goes_on.hand_on(place);
             end
         }
-        Err(refusal) => {
+        Err(unstarted) => {
             goes_on.hand_on(Some(place));
-            refuse(parent, &call.call, Some(ticket.task), refusal).await
+            not_started(parent, call, &ticket, unstarted).await
         }
     };
     end.duration_ms = end.duration_ms.saturating_add(queued_ms);
     end
 }
 
-/// Finds who answers the child, and pays for it.
+/// Makes the contract, has a person look at it where they want to, and reserves its share.
 async fn open(
-    parent: &RunShared,
-    contract: Contract,
-    ticket: &Ticket,
-) -> Result<(Contract, AccountId, Arc<dyn Provider>), Refusal> {
+    delegation: &Delegation<'_>,
+) -> Result<(Contract, AccountId, Arc<dyn Provider>), Unstarted> {
+    let Delegation { parent, ticket, rules, issue, .. } = delegation;
+    let shown = with_grant(parent, Some(ticket), rules, |grant| {
+        Contract::narrow(grant, &ticket.request, *issue)
+    })?;
+    let contract = preflight::agree(delegation, shown).await?;
     let provider = models::for_child(parent, &contract, &ticket.scope).await?;
-    open_account(parent, contract).map(|(contract, account)| (contract, account, provider))
+    let (contract, account) = open_account(parent, contract)?;
+    Ok((contract, account, provider))
+}
+
+async fn not_started(
+    parent: &RunShared,
+    call: &ToolCall,
+    ticket: &Ticket,
+    unstarted: Unstarted,
+) -> CallEnd {
+    match unstarted {
+        Unstarted::Refused(refusal) => refuse(parent, &call.call, Some(ticket.task), refusal).await,
+        Unstarted::Cancelled(ending) => {
+            never_started(parent, ticket, ending, preflight::NEVER_RAN).await
+        }
+        Unstarted::Denied(words) => CallEnd::unstarted(Failure::Denied, words),
+    }
 }
 
 /// Reserves the child's share; what a sibling took since the contract was narrowed is a refusal.
@@ -194,7 +208,7 @@ async fn start(
             role: child.contract.role().to_owned(),
             description: Some(child.contract.description().to_owned()),
             depth: child.contract.depth(),
-            contract: child.contract.view(),
+            contract: child.contract.view().going_to(child.provider.identity().host.clone()),
             totals: None,
         })
         .await;
@@ -300,9 +314,14 @@ fn task_end(child: ChildEnd, ending: Ending, json: String) -> CallEnd {
     CallEnd { output, failure, duration_ms: 0, child: Some(child), left_behind: false }
 }
 
-/// A task that was cancelled in the queue: a report, and no run.
-async fn never_started(parent: &RunShared, ticket: &Ticket, ending: Ending) -> CallEnd {
-    let mut report = empty_report(ending, "Cancelled while it waited for a place; it never ran.");
+/// A task that was cancelled before it began: a report, and no run.
+async fn never_started(
+    parent: &RunShared,
+    ticket: &Ticket,
+    ending: Ending,
+    summary: &str,
+) -> CallEnd {
+    let mut report = empty_report(ending, summary);
     report.task_id = Some(ticket.task);
     report.attempt = Some(1);
     let json = keep_report(parent, ticket.task, &mut report, Sensitivity::Normal).await;
@@ -393,7 +412,7 @@ fn child_shared(parent: &Arc<RunShared>, child: Child<'_>) -> Arc<RunShared> {
 }
 
 /// Gathers what the parent really has at this moment and looks at it.
-fn with_grant<T>(
+pub(super) fn with_grant<T>(
     parent: &RunShared,
     own: Option<&Ticket>,
     guidance: &Guidance,

@@ -157,6 +157,7 @@ impl Books {
             | Fact::ApprovalDecided { .. }
             | Fact::FilesChanged { .. }
             | Fact::ModeChanged { .. }
+            | Fact::PreflightChanged { .. }
             | Fact::Compacted { .. }
             | Fact::Notice { .. }
             | Fact::CancelRequested { .. }

@@ -123,6 +123,7 @@ impl Text {
             | Fact::ApprovalDecided { .. }
             | Fact::FilesChanged { .. }
             | Fact::ModeChanged { .. }
+            | Fact::PreflightChanged { .. }
             | Fact::RunStarted { .. }
             | Fact::RunFinished(_)
             | Fact::Message(_)

@@ -11,6 +11,7 @@ use super::table::Key;
 use super::{Remark, SettingsError};
 use crate::cli::{Approve, Options};
 use crate::domain::approval::{ApprovePolicy, Asker, Mode};
+use crate::domain::preflight::PreflightPolicy;
 use crate::domain::rules::{Rule, RuleError, Rules};
 
 /// What runs may do and touch.
@@ -18,6 +19,8 @@ use crate::domain::rules::{Rule, RuleError, Rules};
 pub struct Hands {
     /// What may be done without asking.
     pub mode: Mode,
+    /// Whether delegations are asked about.
+    pub preflight: PreflightPolicy,
     /// Who is asked.
     pub asker: Asker,
     /// What is allowed, asked about and denied by name.
@@ -72,8 +75,10 @@ impl Hands {
             )));
         }
         let pass = layers.lists(Key::EnvironmentPass).flat_map(|part| part.items.clone());
+        let preflight = layers.text(Key::DelegationPreflight);
         Ok(Self {
             mode,
+            preflight: preflight.and_then(PreflightPolicy::from_name).unwrap_or_default(),
             asker,
             rules: rules(layers, remarks)?,
             add_dirs: add_dirs(layers, options, ground, remarks)?,

@@ -25,7 +25,9 @@ fn doing(story: &Story, task: u32, feed: &Feed) -> String {
         }
         Doing::Calling { call } => format!("calling {}", call.name),
         Doing::Cancelling { .. } => "cancelling".to_owned(),
-        Doing::Asking { call } => format!("asking {}", call.name),
+        Doing::Asking { call, .. } => {
+            format!("asking {}", call.map_or("whether it may start", |call| call.name.as_str()))
+        }
         Doing::Paused { since } => format!("paused {}", feed.now().millis_since(since)),
         Doing::Ended(end) => format!("ended {}", end.status.as_str()),
     }
