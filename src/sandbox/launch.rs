@@ -44,15 +44,17 @@ impl Sandbox {
         if cancel.is_cancelled() {
             return Ok(never_started(self.promised()));
         }
-        let ended = self.attempt(job.clone(), &mut output, cancel).await;
+        let namespaces = self.namespaces.load(Ordering::Relaxed);
+        let ended = self.attempt(job.clone(), namespaces, &mut output, cancel).await;
         // Some systems give namespaces and then nothing to furnish them with. Without them it is
-        // still a fence, and the command has not been started.
-        if !matches!(ended, Err(SandboxError::NotHeld(ConfineError::HalfWay(_))))
-            || !self.namespaces.swap(false, Ordering::Relaxed)
-        {
+        // still a fence, and the command has not been started. Another command may have found the
+        // same meanwhile, so what counts is what this attempt was made with.
+        let got_stuck = matches!(ended, Err(SandboxError::NotHeld(ConfineError::HalfWay(_))));
+        if !(got_stuck && namespaces) {
             return ended;
         }
-        self.attempt(job, &mut output, cancel).await
+        self.namespaces.store(false, Ordering::Relaxed);
+        self.attempt(job, false, &mut output, cancel).await
     }
 
     /// What whoever allows a command has been told.
@@ -63,10 +65,11 @@ impl Sandbox {
     async fn attempt(
         &self,
         job: Job,
+        namespaces: bool,
         output: &mut (impl FnMut(&[u8]) + Send),
         cancel: &CancellationToken,
     ) -> Result<Ended, SandboxError> {
-        let wish = (self.namespaces.load(Ordering::Relaxed), self.promised());
+        let wish = (namespaces, self.promised());
         let (pieces, writer) = pipe()?;
         let (wanted, want) = pipe()?;
         let pieces = receiver(pieces)?;

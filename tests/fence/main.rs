@@ -14,6 +14,8 @@
 mod aloud;
 mod escapes;
 mod ladder;
+#[path = "../common/powers.rs"]
+mod powers;
 mod scene;
 mod swapped;
 mod tools;

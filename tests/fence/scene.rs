@@ -19,7 +19,7 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
 
-use crate::aloud;
+use crate::{aloud, powers};
 
 /// Set in a test that runs again as somebody else: where the program is that this user can read.
 const PROGRAM_OF_OTHER_USER: &str = "OFFSHOOT_TEST_PROGRAM";
@@ -45,7 +45,8 @@ pub fn again_without_powers(test: &str) {
         return;
     }
     let Some(shelf) = shelf() else {
-        aloud::skipped(&format!("{test} as a user without powers: there is no setpriv"));
+        let why = "there is no setpriv, or nobody can be made somebody else";
+        aloud::skipped(&format!("{test} as a user without powers: {why}"));
         return;
     };
     let ran = Command::new("setpriv")
@@ -68,6 +69,7 @@ fn shelf() -> Option<&'static TempDir> {
     static SHELF: OnceLock<Option<TempDir>> = OnceLock::new();
     let make = || {
         Command::new("setpriv").arg("--version").stdout(Stdio::null()).status().ok()?;
+        powers::can_become_others().then_some(())?;
         let shelf = tempfile::Builder::new().prefix("offshoot-shelf-").tempdir_in("/tmp").unwrap();
         open(shelf.path(), 0o755);
         fs::copy(std::env::current_exe().unwrap(), shelf.path().join("tests")).unwrap();

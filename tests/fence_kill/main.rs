@@ -10,4 +10,6 @@ mod common;
 mod ended;
 mod ground;
 mod killed;
+#[path = "../common/powers.rs"]
+mod powers;
 mod unprivileged;

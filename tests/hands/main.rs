@@ -11,6 +11,8 @@ mod escapes;
 mod escapes_writing;
 mod ground;
 mod list;
+#[path = "../common/powers.rs"]
+mod powers;
 mod properties;
 mod public;
 mod read;

@@ -16,6 +16,7 @@ use reqwest::header::{ACCEPT, HeaderMap, HeaderValue};
 use secrecy::{ExposeSecret, SecretString};
 
 use super::http::{self, Endpoint, LazyClient, Network};
+use super::ollama::facts::is_cloud;
 use super::reading::Reading;
 use super::{
     Chunk, ChunkStream, Identity, ModelsFuture, Provider, ProviderError, Request, listing,
@@ -92,7 +93,8 @@ impl Anthropic {
             provider: NAME.to_owned(),
             model: name.clone(),
             host: Some(endpoint.host().to_owned()),
-            local: endpoint.is_loopback(),
+            // A server on this machine may hand a model's work on to another one.
+            local: endpoint.is_loopback() && !is_cloud(&name),
             prices: config.prices,
             max_output_tokens,
             context_window: config.context_window,

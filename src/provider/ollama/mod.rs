@@ -4,7 +4,7 @@
 
 mod answer;
 mod body;
-mod facts;
+pub(super) mod facts;
 
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
@@ -18,7 +18,8 @@ use tokio::sync::OnceCell;
 use super::http::{self, Endpoint, LazyClient, Network};
 use super::reading::Reading;
 use super::{
-    ChunkStream, Identity, ListedModel, ModelsFuture, Provider, ProviderError, Request, estimate,
+    ChunkStream, Identity, LearnFuture, ListedModel, ModelsFuture, Provider, ProviderError,
+    Request, estimate,
 };
 use crate::domain::usage::Prices;
 use answer::Answer;
@@ -190,6 +191,12 @@ impl Provider for Ollama {
             names.sort();
             Ok(names)
         })
+    }
+
+    /// Asks once; every request does so by itself.
+    fn learn(&self) -> LearnFuture {
+        let wire = Arc::clone(&self.wire);
+        Box::pin(async move { wire.facts().await.map(|_| ()) })
     }
 
     fn stream(&self, request: Request) -> ChunkStream {
