@@ -119,10 +119,8 @@ fn report_fields(run: &Run) -> &[ReportField] {
 
 /// The text that counts as the child's answer: its last one. A run that was cut keeps it as a lead.
 fn final_text(run: &Run, ending: Ending) -> &str {
-    match ending {
-        Ending::Completed if last_message_is_silent(run) => "",
-        _ => &run.record.last_text,
-    }
+    let is_silent = ending == Ending::Completed && last_message_is_silent(run);
+    if is_silent { "" } else { &run.record.last_text }
 }
 
 /// True if the run's newest message has no words of the model.

@@ -418,11 +418,13 @@ async fn final_text(
         Some(StopReason::MaxTokens) => {
             ControlFlow::Break(Ending::Exhausted(Exhausted::OutputTokens))
         }
-        _ => match conclude::question_about_report(run) {
-            Some(question) => ask_again(run, question).await,
-            None if steering::hears_before_it_ends(run).await? => ControlFlow::Continue(()),
-            None => ControlFlow::Break(Ending::Completed),
-        },
+        Some(StopReason::EndTurn | StopReason::ToolUse | StopReason::Other(_)) | None => {
+            match conclude::question_about_report(run) {
+                Some(question) => ask_again(run, question).await,
+                None if steering::hears_before_it_ends(run).await? => ControlFlow::Continue(()),
+                None => ControlFlow::Break(Ending::Completed),
+            }
+        }
     })
 }
 

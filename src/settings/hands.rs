@@ -42,8 +42,6 @@ pub struct FenceWishes {
     pub readable: Vec<PathBuf>,
     /// Files and folders that commands may read and change, absolute.
     pub writable: Vec<PathBuf>,
-    /// True if commands may connect to sockets of the file system that lie where they may write.
-    pub unix: bool,
     /// True if commands may reach the network.
     pub network: bool,
 }
@@ -64,13 +62,12 @@ impl Hands {
         let fence = FenceWishes {
             readable: places(layers, Key::FenceRead, ground, remarks),
             writable: places(layers, Key::FenceWrite, ground, remarks),
-            unix: layers.text(Key::FenceUnix) == Some("workspace"),
             network: layers.switch(Key::FenceNetwork),
         };
-        if fence.unix {
+        if layers.text(Key::FenceUnix) == Some("workspace") {
             remarks.push(warning(format!(
-                "{}: this version denies sockets of the file system to every command; fence.unix = \
-                 workspace changes nothing yet",
+                "{}: fence.unix = workspace has no effect: this version denies sockets of the file system \
+                 to every command",
                 layers.origin(Key::FenceUnix)
             )));
         }
