@@ -7,8 +7,8 @@ use offshoot::domain::event::{Fact, Origin, Preflight};
 use offshoot::domain::ids::{CallId, RunId, TaskId};
 use offshoot::ui::Lang;
 
-use super::asking::read;
 use super::feed::{Feed, contract, parent, task_call};
+use super::questions::read;
 use super::view::{Watch, screen, sent};
 
 /// Keys, and what then goes out: the lowered turns, and how many keys are dropped.
