@@ -196,6 +196,8 @@ pub enum Fact {
         /// The new reasoning.
         text: String,
     },
+    /// The model is writing a call, which is shown once it is whole. Transient; at most one a second.
+    ModelWriting,
     /// A message entered the history.
     Message(MessageFact),
     /// The guard let a call start.
@@ -384,7 +386,10 @@ impl Fact {
     pub fn is_transient(&self) -> bool {
         matches!(
             self,
-            Self::TextDelta { .. } | Self::ReasoningDelta { .. } | Self::ToolProgress { .. }
+            Self::TextDelta { .. }
+                | Self::ReasoningDelta { .. }
+                | Self::ToolProgress { .. }
+                | Self::ModelWriting
         )
     }
 
