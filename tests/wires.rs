@@ -142,7 +142,7 @@ async fn ask(provider: &OpenAi) -> (Vec<Chunk>, Option<ProviderError>) {
     let mut stream = provider.stream(request());
     while let Some(item) = stream.next().await {
         match (item, chunks.last_mut()) {
-            (Ok(Chunk::Alive), _) => {}
+            (Ok(Chunk::Alive | Chunk::CallPart), _) => {}
             (Ok(Chunk::Text(piece)), Some(Chunk::Text(text))) => text.push_str(&piece),
             (Ok(chunk), _) => chunks.push(chunk),
             (Err(error), _) => {

@@ -15,7 +15,7 @@ use super::dispatch::CallEnd;
 use super::places::{Place, Seat};
 use super::record::ChildEnd;
 use super::run::{Run, RunShared, run_agent, standing_tokens};
-use super::steering::Steering;
+use super::steering::{self, Steering};
 use super::{briefing, conclude, guidance, keeping, lineage, models, queue};
 use crate::domain::context_store::{ContextStore, Sensitivity, SnippetKind};
 use crate::domain::contract::{Contract, Issue};
@@ -107,7 +107,10 @@ pub async fn run_child(parent: &Arc<RunShared>, call: &ToolCall, ticket: Ticket)
         Err(ending) => return never_started(parent, &ticket, ending).await,
     };
     let issue = Issue { task_id: ticket.task, attempt: 1, issued_at: (parent.host.clock)() };
-    let rules = guidance::for_request(&parent.host, &ticket.request, parent.contract.paths()).await;
+    let rules = {
+        let (request, paths) = (&ticket.request, parent.contract.paths());
+        guidance::for_request(&parent.host, request, paths, &ticket.scope).await
+    };
     let narrowed = with_grant(parent, Some(&ticket), &rules, |grant| {
         Contract::narrow(grant, &ticket.request, issue)
     });
@@ -174,7 +177,6 @@ async fn start(
             return (CallEnd::unstarted(Failure::Error, text), child.seat.leave());
         }
     };
-    ticket.live.begin(&child);
     child
         .emit(Fact::RunStarted {
             call: Some(call.call.clone()),
@@ -184,8 +186,11 @@ async fn start(
             contract: child.contract.view(),
         })
         .await;
+    // Only now, so that nothing that is done to the run is told before its start.
+    ticket.live.begin(&child);
     let mut run = Run::new(Arc::clone(&child), History::new(), None);
-    let ending = begin(&mut run).await;
+    let begun = AssertUnwindSafe(begin(&mut run)).catch_unwind().await;
+    let ending = begun.unwrap_or_else(|_| run.internal(&"the end of the run panicked"));
     drop(settlement);
     let end = finish(parent, ticket, run, ending).await;
     (end, child.seat.leave())
@@ -201,24 +206,50 @@ async fn begin(run: &mut Run) -> Ending {
     Box::pin(run_agent(run)).await
 }
 
+/// Something always comes back, whatever goes wrong on the way: a report as it should be; one
+/// without the child's words; or one that is in no store and of which only the end is known.
 async fn finish(parent: &RunShared, ticket: &Ticket, run: Run, ending: Ending) -> CallEnd {
-    let child = Arc::clone(&run.shared);
-    // Something always comes back, even if making the report goes wrong.
-    let made = AssertUnwindSafe(conclude::report(&run, ending)).catch_unwind().await;
-    let (ending, report) = made.unwrap_or_else(|_| bare_report(&run, ticket.task));
-    let mut report = parent.host.redactor.report(report);
-    let circle = keeping::circle_of(&child.contract);
-    let json = keep_report(parent, ticket.task, &mut report, circle).await;
-    child
-        .emit(Fact::RunFinished(Box::new(RunFinished {
-            report: Some(report.clone()),
-            report_sha256: Some(Sha::of(&json)),
-            ..conclude::finished(&run, ending)
-        })))
-        .await;
+    let told = AssertUnwindSafe(tell_report(parent, ticket, &run, ending)).catch_unwind().await;
+    let (ending, report, json) = match told {
+        Ok(told) => told,
+        Err(_) => tell_bare_report(ticket, &run).await,
+    };
+    let child = &run.shared;
     child.host.run_ended(child.contract.run());
     let end = task_end(ChildEnd::of(&run.record, report), ending, json);
     CallEnd { duration_ms: child.clock.elapsed_ms(), ..end }
+}
+
+async fn tell_report(
+    parent: &RunShared,
+    ticket: &Ticket,
+    run: &Run,
+    ending: Ending,
+) -> (Ending, Report, String) {
+    let made = AssertUnwindSafe(conclude::report(run, ending)).catch_unwind().await;
+    let (ending, report) = made.unwrap_or_else(|_| bare_report(run, ticket.task));
+    let mut report = parent.host.redactor.report(report);
+    let circle = keeping::circle_of(&run.shared.contract);
+    let json = keep_report(parent, ticket.task, &mut report, circle).await;
+    let finished = RunFinished {
+        report: Some(report.clone()),
+        report_sha256: Some(Sha::of(&json)),
+        ..conclude::finished(run, ending)
+    };
+    steering::tell_end(&run.shared, finished).await;
+    (ending, report, json)
+}
+
+async fn tell_bare_report(ticket: &Ticket, run: &Run) -> (Ending, Report, String) {
+    let (ending, report) = bare_report(run, ticket.task);
+    let json = report.to_json();
+    let finished = RunFinished {
+        report: Some(report.clone()),
+        report_sha256: Some(Sha::of(&json)),
+        ..conclude::finished(run, ending)
+    };
+    steering::tell_end(&run.shared, finished).await;
+    (ending, report, json)
 }
 
 /// What is left to say of a child whose report could not be made.

@@ -1,7 +1,7 @@
 //! A batch of tool calls. Calls that only read run side by side, everything else alone; results are
 //! kept by call id, and the history orders them by call, whatever order they finish in.
 
-use std::panic::AssertUnwindSafe;
+use std::panic::{AssertUnwindSafe, resume_unwind};
 use std::sync::Arc;
 
 use futures_util::stream::FuturesUnordered;
@@ -18,7 +18,7 @@ use crate::domain::budget::Dimension;
 use crate::domain::event::{Fact, Failure};
 use crate::domain::ledger::Left;
 use crate::domain::message::{ToolCall, ToolResult};
-use crate::domain::report::{Ending, Exhausted};
+use crate::domain::report::{By, Ending, Exhausted};
 use crate::domain::usage::estimate_tokens;
 use crate::tool::guard::{self, Admitted, RefusalKind, Refused};
 use crate::tool::{Shown, Tool, ToolOutput, excerpt};
@@ -97,7 +97,13 @@ pub async fn dispatch(run: &mut Run, calls: Vec<ToolCall>) -> Result<(), Ending>
                 running.push(perform(shared, call, planned).map(move |end| (index, end)));
             }
             let Some((index, end)) = running.next().await else { break };
-            batch.finish(run, index, end).await;
+            let finished = AssertUnwindSafe(batch.finish(run, index, end)).catch_unwind().await;
+            if let Err(panic) = finished {
+                // The run fails; what runs beside that comes to its own end first.
+                run.shared.scope.fire(Ending::Cancelled(By::Parent));
+                while running.next().await.is_some() {}
+                resume_unwind(panic);
+            }
         }
         run.shared.seat.come_back(&run.shared.scope).await;
     }

@@ -27,6 +27,7 @@ pub mod follow;
 pub mod guidance;
 pub mod host;
 pub mod keeping;
+mod late;
 mod lineage;
 mod may;
 mod models;
