@@ -92,8 +92,17 @@ fn fence(text: &mut String, what: &str, snippet: &Snippet) {
     let _ = write!(
         text,
         "\n\n<{what}-{fence} key=\"{}\" source=\"{}\" sha256=\"{}\">\n{}\n</{what}-{fence}>",
-        card.key, card.source, card.sha256, snippet.text
+        attribute(&card.key),
+        attribute(&card.source),
+        card.sha256,
+        snippet.text
     );
+}
+
+/// A name inside of a mark: a file may be named so that it would end the mark, or the line.
+fn attribute(name: &str) -> String {
+    let breaks = |c: char| c.is_control() || matches!(c, '"' | '<' | '>');
+    name.replace(breaks, "?")
 }
 
 /// The one message that a child begins with: its task and the snippets that were chosen for it.

@@ -234,7 +234,7 @@ fn recorded_doubts(record: &Record, ending: Ending, needs_review: bool) -> Vec<W
         warnings.push(Warning::new(WarningCode::CallRefused, text));
     }
     if !record.denied.is_empty() {
-        let text = format!("calls that were denied: {}", record.denied.join("; "));
+        let text = format!("calls that were not allowed: {}", record.denied.join("; "));
         warnings.push(Warning::new(WarningCode::CallRefused, text));
     }
     if ending.status() != Status::Completed {

@@ -3,6 +3,7 @@
 
 use serde_json::Value;
 
+use super::changes::Tests;
 use super::claims::Claims;
 use super::conclude::invalid;
 use super::passing::says_tests_pass;
@@ -70,7 +71,7 @@ pub(super) fn doubts(run: &Run, claims: &Claims, changed: &ChangeList) -> Vec<Wa
         let text = format!("changed but not claimed: {}", in_words(&unclaimed));
         warnings.push(Warning::new(WarningCode::ChangedUnclaimed, text));
     }
-    warnings.extend(untested(claims, shared.host.changes.tests_passed(shared.contract.run())));
+    warnings.extend(untested(claims, shared.host.changes.tests(shared.contract.run())));
     warnings
 }
 
@@ -109,10 +110,15 @@ fn in_words(paths: &[&str]) -> String {
 }
 
 /// Passing tests are a claim like any other.
-fn untested(claims: &Claims, passed: Option<bool>) -> Option<Warning> {
-    let text = match passed {
-        Some(true) => return None,
-        Some(false) => "says that tests pass, but they did not when run_tests ran them last",
+fn untested(claims: &Claims, tests: Option<Tests>) -> Option<Warning> {
+    let text = match tests {
+        Some(Tests::Passed) => return None,
+        Some(Tests::PassedBefore) => {
+            "says that tests pass, but files changed after run_tests ran them last"
+        }
+        Some(Tests::Failed) => {
+            "says that tests pass, but they did not when run_tests ran them last"
+        }
         None => "says that tests pass, but run_tests never ran",
     };
     let says_so = says_tests_pass(&claims.summary) || claims.as_written.iter().any(field_says_so);
@@ -176,8 +182,9 @@ mod tests {
     #[test]
     fn only_a_passing_run_settles_the_claim() {
         let claims = Claims { summary: "All tests pass.".to_owned(), ..Claims::default() };
-        assert_eq!(untested(&claims, Some(true)), None);
-        assert!(untested(&claims, Some(false)).unwrap().text.contains("last"));
+        assert_eq!(untested(&claims, Some(Tests::Passed)), None);
+        assert!(untested(&claims, Some(Tests::Failed)).unwrap().text.contains("did not"));
+        assert!(untested(&claims, Some(Tests::PassedBefore)).unwrap().text.contains("after"));
         assert!(untested(&claims, None).unwrap().text.contains("never"));
         assert_eq!(untested(&Claims::default(), None), None);
     }

@@ -94,6 +94,9 @@ pub async fn admit(
 
 /// The answer to a `task` call that does not have the right form.
 pub async fn malformed(run: &Arc<RunShared>, call: &CallId, field: &str, words: &str) -> CallEnd {
+    // A field or a value of the wrong shape is repeated in them; it may be anything.
+    let redactor = &run.host.redactor;
+    let (field, words) = (redactor.text(field), redactor.text(words));
     let violation = Violation::new(Code::InvalidTask, field, words);
     refuse(run, call, Refusal::because(violation)).await
 }
@@ -114,10 +117,10 @@ pub async fn run_child(parent: &Arc<RunShared>, call: &ToolCall, ticket: Ticket)
     let narrowed = with_grant(parent, Some(&ticket), &rules, |grant| {
         Contract::narrow(grant, &ticket.request, issue)
     });
-    let opened = narrowed.and_then(|contract| {
-        let provider = models::for_child(parent, &contract)?;
-        open_account(parent, contract).map(|(contract, account)| (contract, account, provider))
-    });
+    let opened = match narrowed {
+        Ok(contract) => open(parent, contract, &ticket).await,
+        Err(refusal) => Err(refusal),
+    };
     let queued_ms = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
     let mut end = match opened {
         Ok((contract, account, provider)) => {
@@ -134,6 +137,16 @@ pub async fn run_child(parent: &Arc<RunShared>, call: &ToolCall, ticket: Ticket)
     };
     end.duration_ms = end.duration_ms.saturating_add(queued_ms);
     end
+}
+
+/// Finds who answers the child, and pays for it.
+async fn open(
+    parent: &RunShared,
+    contract: Contract,
+    ticket: &Ticket,
+) -> Result<(Contract, AccountId, Arc<dyn Provider>), Refusal> {
+    let provider = models::for_child(parent, &contract, &ticket.scope).await?;
+    open_account(parent, contract).map(|(contract, account)| (contract, account, provider))
 }
 
 /// Reserves the child's share; what a sibling took since the contract was narrowed is a refusal.
@@ -342,7 +355,8 @@ pub(super) async fn refuse(parent: &RunShared, call: &CallId, refusal: Refusal) 
     };
     let mut report = empty_report(ending, &first.message);
     report.violations = violations;
-    let json = report.capped().to_json();
+    // A model may have put a secret into any name that the refusal quotes.
+    let json = parent.host.redactor.report(report).capped().to_json();
     let mut end = CallEnd::unstarted(Failure::Refused, json);
     if first.code == Code::Cancelled {
         end.failure = Some(Failure::Cancelled);

@@ -99,9 +99,6 @@ pub enum ApprovePolicy {
 }
 
 impl ApprovePolicy {
-    /// All of them, the strictest first.
-    pub const ALL: [Self; 3] = [Self::Never, Self::Edits, Self::All];
-
     /// The word on the command line.
     pub fn name(self) -> &'static str {
         match self {
@@ -109,11 +106,6 @@ impl ApprovePolicy {
             Self::Edits => "edits",
             Self::All => "all",
         }
-    }
-
-    /// Reads that word.
-    pub fn from_name(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|policy| policy.name() == name)
     }
 }
 

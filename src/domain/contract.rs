@@ -266,11 +266,6 @@ impl Contract {
         &self.paths
     }
 
-    /// The scopes in words, for prompts and refusals: `src, docs/a.md`.
-    pub fn paths_in_words(&self) -> String {
-        super::scope::in_words(&self.paths)
-    }
-
     /// The tools it may call, in the order they are offered.
     pub fn tools(&self) -> &[String] {
         &self.tools
@@ -304,10 +299,5 @@ impl Contract {
     /// What tells this task from others, see [`Contract::check`].
     pub fn fingerprint(&self) -> &Sha {
         &self.fingerprint
-    }
-
-    /// When it was issued.
-    pub fn issued_at(&self) -> Timestamp {
-        self.issued_at
     }
 }

@@ -9,7 +9,8 @@
 //! and [`role_file`] a file's), [`scope`], [`violation`], [`request`], [`grant`], [`approval`],
 //! [`fence`], [`shell_words`], [`rules`], [`allowance`], [`permit`], [`hidden`], [`contract`] (made by
 //! [`narrow`], with [`fingerprint`], [`secrecy`], [`secret_value`] and [`allot`]), [`report`], [`stamp`],
-//! [`event`], [`mod@line`], [`command`], [`exit`].
+//! [`event`], [`mod@line`], [`command`], [`exit`], and
+//! apart from all of them [`line_diff`].
 
 pub mod allot;
 pub mod allowance;
@@ -36,6 +37,7 @@ pub mod history;
 pub mod ids;
 pub mod ledger;
 pub mod line;
+pub mod line_diff;
 mod matching;
 pub mod message;
 pub mod narrow;

@@ -227,13 +227,15 @@ fn require_role_and_model(
         return;
     };
     let Some(model) = written(request.model.as_ref()) else { return };
-    if model != grant.endpoint.model && !role.models.iter().any(|other| other == model) {
-        let own = std::iter::once(grant.endpoint.model.as_str());
+    // A role without models of its own runs on its parent's.
+    let own = std::iter::once(grant.endpoint.model.as_str()).filter(|_| role.models.is_empty());
+    let allowed: Vec<&str> = own.chain(role.models.iter().map(String::as_str)).collect();
+    if !allowed.contains(&model) {
         let message = format!(
             "role {} does not run on {}, only on: {}",
             role.name,
             secrecy.quote(model),
-            names(own.chain(role.models.iter().map(String::as_str))),
+            names(allowed.into_iter()),
         );
         violations.push(Violation::new(Code::InvalidTask, "model", message));
     }

@@ -101,12 +101,18 @@ impl Text {
                 Duration::from_millis(*delay_ms).as_secs_f64(),
                 lines::sentence(reason)
             )),
-            Fact::Paused { .. }
-            | Fact::Resumed { .. }
-            | Fact::WrapUpRequested { .. }
-            | Fact::BudgetExtended { .. }
-            | Fact::Steered { .. }
-            | Fact::ApprovalRequested { .. }
+            Fact::Paused { .. } => Some(steered(&event.origin, "paused")),
+            Fact::Resumed { .. } => Some(steered(&event.origin, "going on")),
+            Fact::WrapUpRequested { .. } => Some(steered(&event.origin, "asked to wrap up")),
+            Fact::BudgetExtended { text, .. } => {
+                let text = lines::sentence(text);
+                Some(steered(&event.origin, &format!("given more: {text}")))
+            }
+            Fact::Steered { text, .. } => {
+                let text = lines::first(text);
+                Some(steered(&event.origin, &format!("told: {text}")))
+            }
+            Fact::ApprovalRequested { .. }
             | Fact::ApprovalDecided { .. }
             | Fact::FilesChanged { .. }
             | Fact::ModeChanged { .. }
@@ -207,6 +213,13 @@ fn subject(origin: &Origin) -> String {
     child.map(|task| format!("#{}: ", task.0)).unwrap_or_default()
 }
 
+/// What a person did to a run: `offshoot: #3 is paused`.
+fn steered(origin: &Origin, what: &str) -> String {
+    let child = number(origin.task.filter(|_| origin.parent_run.is_some()));
+    let who = if child.is_empty() { "the answer " } else { &child };
+    format!("offshoot: {who}is {what}")
+}
+
 /// `#3 failed (PROVIDER_ERROR): ...` if the result of a call is a child's report: how it ended and
 /// the first line that it says.
 fn reported(output: &str) -> Option<String> {
@@ -236,7 +249,8 @@ fn word(failure: Failure) -> &'static str {
     match failure {
         Failure::Error => "failed",
         Failure::Refused => "refused",
-        Failure::Denied => "denied",
+        // By a person, a rule, or because nobody could be asked.
+        Failure::Denied => "not allowed",
         Failure::Cancelled => "cancelled",
         Failure::NotRun => "not run",
     }

@@ -38,7 +38,7 @@ pub use conversation::{Body, Entry, Notice, Speech};
 pub use delegation::{Counts, Delegations, Node, NodeId, NodeState, Runaway};
 pub use fold::DIFF;
 pub use fold_own::OWN_COMMAND;
-pub use fold_steering::STEERED;
+pub use fold_steering::{EXTENDED, STEERED, WRAP_UP};
 pub use gauge::{Gauge, Used};
 pub use run::{Doing, End, Phase, Run, STREAMING_MS};
 
@@ -166,9 +166,9 @@ impl Story {
             Fact::CancelRequested { target, by } => self.cancel_requested(event, target, *by),
             Fact::Paused { .. } => self.paused(event, true),
             Fact::Resumed { .. } => self.paused(event, false),
-            Fact::WrapUpRequested { .. } => self.remark(event, "asked to wrap up"),
+            Fact::WrapUpRequested { .. } => self.remark(event, WRAP_UP, ""),
             Fact::BudgetExtended { text, limits, .. } => self.extended(event, limits, text),
-            Fact::Steered { text, .. } => self.remark(event, &format!("you said: {text}")),
+            Fact::Steered { text, .. } => self.remark(event, STEERED, text),
             Fact::RunFinished(end) => self.run_finished(event, end),
             Fact::RetryScheduled { delay_ms, http_status, .. } => {
                 self.retry_scheduled(event, *delay_ms, *http_status);

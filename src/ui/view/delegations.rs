@@ -11,7 +11,7 @@ use super::super::lang::Lang;
 use super::super::layout::Focus;
 use super::super::paint::{Row, Tone, piece};
 use super::super::screen::Screen;
-use super::{changes, gauge, words};
+use super::{changes, gauge, remark, words};
 
 /// The rows that are in view.
 pub fn rows(story: &Story, screen: &Screen, area: Rect, now: Timestamp) -> Vec<Row> {
@@ -113,7 +113,9 @@ fn row(
         }
         Line::Changed => changed(node, screen, &blank),
         Line::Notice(index) => match node.notices.get(index) {
-            Some(notice) => inner(&format!("⚠ {}", notice.text), Tone::Warning),
+            Some(notice) => {
+                inner(&format!("⚠ {}", remark::notice(notice, screen.lang)), Tone::Warning)
+            }
             None => Row::default(),
         },
         Line::Words(_) | Line::Report(_) => {

@@ -18,7 +18,7 @@ use super::super::overlay::{Overlay, Page, PageRow, Paragraph};
 use super::super::paint::{self, Row, Tone, piece};
 use super::super::screen::Screen;
 use super::super::wrap;
-use super::{changes, gauge, sheet, words};
+use super::{changes, code_words, gauge, remark, sheet, words};
 
 /// Draws a page over the panes.
 pub fn draw(story: &Story, screen: &Screen, overlay: &Overlay, buffer: &mut Buffer) {
@@ -148,7 +148,7 @@ pub fn child(node: &Node, lang: Lang, now: Timestamp) -> Vec<Paragraph> {
     }
     let repeated = |text: &str| node.report.as_ref().is_some_and(|report| gives(report, text));
     for notice in node.notices.iter().filter(|notice| !repeated(&notice.text)) {
-        page.push(Paragraph::plain(notice.text.clone()).toned(Tone::Warning));
+        page.push(Paragraph::plain(remark::notice(notice, lang)).toned(Tone::Warning));
     }
     if let Some(run) = &node.run {
         standing(&mut page, run, lang, now);
@@ -272,14 +272,17 @@ fn report(page: &mut Vec<Paragraph>, report: &Report, lang: Lang) {
         page.push(Paragraph::named(name, json_text(value)));
     }
     for warning in &report.warnings {
-        let label = lang.pick("warning", "警告");
+        let about = code_words::doubt(warning.code, lang);
+        let label = format!("{} · {about}", lang.pick("warning", "警告"));
         page.push(Paragraph::named(label, warning.text.clone()).toned(Tone::Warning));
     }
     for violation in &report.violations {
-        let label = format!("{} {}", violation.code, violation.field);
-        page.push(
-            Paragraph::named(label.trim_end(), violation.message.clone()).toned(Tone::Warning),
-        );
+        let why = code_words::reason(violation.code, lang);
+        let label = match violation.field.as_str() {
+            "" => why.to_owned(),
+            field => format!("{field} · {why}"),
+        };
+        page.push(Paragraph::named(label, violation.message.clone()).toned(Tone::Warning));
     }
     page.push(Paragraph::named(lang.pick("next", "建议"), report.next.clone()));
 }

@@ -4,7 +4,7 @@
 pub mod approval;
 pub mod approval_words;
 pub mod changes;
-mod code_words;
+pub mod code_words;
 pub mod composer;
 pub mod context;
 pub mod conversation;
@@ -17,6 +17,7 @@ pub mod header;
 pub mod help;
 pub mod notice;
 pub mod permissions;
+pub mod remark;
 pub mod sheet;
 pub mod trust;
 pub mod words;

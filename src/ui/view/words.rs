@@ -236,7 +236,7 @@ pub fn verdict(verdict: &Verdict, lang: Lang) -> String {
         Decision::Session => lang.pick("allowed for the session", "会话内允许"),
         Decision::Deny => lang.pick("denied", "已否决"),
         Decision::Withdrawn => lang.pick("withdrawn", "已撤回"),
-        Decision::Expired => lang.pick("denied: nobody could be asked", "已否决：无人可问"),
+        Decision::Expired => lang.pick("no answer: nobody could be asked", "无人应答"),
     };
     let by = match verdict.by {
         Decider::User => lang.pick("by you", "由你"),
