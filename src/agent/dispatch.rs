@@ -371,3 +371,36 @@ pub(super) fn call_line(call: &ToolCall) -> String {
         None => call.name.clone(),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+
+    use super::*;
+    use crate::tool::toolbox::Toolbox;
+
+    #[test]
+    fn only_neighbours_that_read_share_a_segment() {
+        let tools = Toolbox::standard();
+        let planned = |name: &str| match tools.get(name) {
+            Some(tool) => Planned::Tool { tool: Arc::clone(tool), arguments: Value::Null },
+            None => decided(CallEnd::unstarted(Failure::Refused, "no such tool")),
+        };
+        let table: [(&[&str], &[&[usize]]); 6] = [
+            (&[], &[]),
+            (&["read_file", "search", "list_files"], &[&[0, 1, 2]]),
+            (&["bash", "bash"], &[&[0], &[1]]),
+            (&["read_file", "write_file", "read_file"], &[&[0], &[1], &[2]]),
+            (&["search", "search", "run_tests", "search", "search"], &[&[0, 1], &[2], &[3, 4]]),
+            (&["edit_file", "unknown", "read_file", "bash"], &[&[0], &[1, 2], &[3]]),
+        ];
+        for (names, expected) in table {
+            let found = segments(names.iter().map(|name| planned(name)).collect());
+            let places: Vec<Vec<usize>> = found
+                .iter()
+                .map(|segment| segment.iter().map(|(place, _)| *place).collect())
+                .collect();
+            assert_eq!(places, expected, "{names:?}");
+        }
+    }
+}

@@ -293,3 +293,27 @@ pub(super) async fn time_is_up(shared: &RunShared) {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_last_turn_that_could_not_be_had_leaves_the_run_to_be_steered() {
+        let steering = Steering::default();
+        let last = steering.last_turn(Some(Exhausted::InputTokens));
+        assert_eq!(last, Some(LastTurn::Exhausted(Exhausted::InputTokens)));
+        assert_eq!(steering.tell("too late".to_owned()), Err(TooLate::WrappingUp));
+        assert_eq!(steering.while_going(|| ()), Err(TooLate::WrappingUp));
+        // The prompt was refused as too long; with shorter results there is room again.
+        assert_eq!(steering.last_turn(None), None);
+        assert_eq!(steering.tell("in time".to_owned()), Ok(()));
+        assert_eq!(steering.while_going(|| 7), Ok(7));
+        assert_eq!(steering.wrap_up(|| ()), Ok(true));
+        assert_eq!(steering.last_turn(None), Some(LastTurn::Asked));
+        assert_eq!(steering.close(), ["in time"]);
+        assert_eq!(steering.last_turn(None), Some(LastTurn::Asked));
+        assert_eq!(steering.while_going(|| ()), Err(TooLate::Over));
+        assert_eq!(steering.before_its_end(|| 7), Ok(7), "its end is yet to be told");
+    }
+}

@@ -123,7 +123,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_call_whose_thread_hangs_does_not_pass_as_ended() {
-        let context = context();
+        let context = ToolContext::of_a_test();
         let cancel = context.cancel.clone();
         let (release, released) = std::sync::mpsc::channel::<()>();
         let call = tokio::spawn(run(context, move |_| {
