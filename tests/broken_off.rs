@@ -187,13 +187,11 @@ impl Provider for Late {
         let mut left = PIECES;
         let rest = futures_util::stream::poll_fn(move |_| {
             use std::task::Poll;
-            match pouring.load(Ordering::SeqCst) {
-                true if left > 0 => {
-                    left -= 1;
-                    Poll::Ready(Some(Ok(Chunk::Text(WORDS.to_owned()))))
-                }
-                true | false => Poll::Pending,
+            if !pouring.load(Ordering::SeqCst) || left == 0 {
+                return Poll::Pending;
             }
+            left -= 1;
+            Poll::Ready(Some(Ok(Chunk::Text(WORDS.to_owned()))))
         });
         Box::pin(first.chain(rest))
     }

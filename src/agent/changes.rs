@@ -245,13 +245,11 @@ async fn look_at(shared: &RunShared, paths: Vec<String>, looked: bool) -> Vec<Di
         let known = paths.iter().filter_map(|path| host.workspace.normalise(path).ok());
         known.filter_map(|path| tracker.look_at(&host.workspace, &path, looked)).collect()
     });
-    match shared.scope.last_look(LOOKING, looking).await {
-        Some(looked) => looked.unwrap_or_default(),
-        None => {
-            tell_unseen(shared, unseen(LEFT_BEHIND)).await;
-            Vec::new()
-        }
+    if let Some(looked) = shared.scope.last_look(LOOKING, looking).await {
+        return looked.unwrap_or_default();
     }
+    tell_unseen(shared, unseen(LEFT_BEHIND)).await;
+    Vec::new()
 }
 
 fn unseen(words: &str) -> Refresh {

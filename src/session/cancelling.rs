@@ -78,13 +78,11 @@ impl Conversation {
         let tell = async {
             let place = self.host.hub.place().await;
             let take = || place.take(&Origin::session(), fact);
-            match run {
-                Some(run) => run.before_its_end(take).is_ok(),
-                None => {
-                    take();
-                    true
-                }
+            if let Some(run) = run {
+                return run.before_its_end(take).is_ok();
             }
+            take();
+            true
         };
         tokio::pin!(tell);
         match tokio::time::timeout(TELL_FIRST, &mut tell).await {

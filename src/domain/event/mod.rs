@@ -328,7 +328,7 @@ pub enum Fact {
     },
     /// Somebody asked for a cancel. Nothing has ended yet.
     CancelRequested {
-        /// A run or a task.
+        /// The run, whoever asked; the task (`t3`) as long as it waits for its start and has no run.
         target: String,
         /// Who.
         by: By,
