@@ -129,7 +129,7 @@ fn page(played: &Played, lang: Lang) -> Vec<(String, String)> {
     let mut story = Story::default();
     played.events.iter().for_each(|event| story.apply(event));
     let node = story.delegations().of_task(TaskId(1)).unwrap();
-    let page = detail::child(node, lang, played.events.last().unwrap().ts);
+    let page = detail::child(&story, node, lang, played.events.last().unwrap().ts);
     page.into_iter().map(|paragraph| (paragraph.label, paragraph.text)).collect()
 }
 

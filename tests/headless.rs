@@ -140,6 +140,9 @@ fn run_started(role: &str, depth: u32) -> Fact {
         contract: ContractView {
             prompt: "which tests?".to_owned(),
             expected_output: "an answer".to_owned(),
+            done_when: None,
+            must_not: None,
+            rules: false,
             context: Vec::new(),
             permissions: BTreeSet::new(),
             paths: Vec::new(),
@@ -148,7 +151,9 @@ fn run_started(role: &str, depth: u32) -> Fact {
             share: None,
             provider: "script".to_owned(),
             model: "m".to_owned(),
+            host: None,
         },
+        totals: None,
     }
 }
 
@@ -173,6 +178,7 @@ fn end(status: Status, reply: Option<&str>) -> RunFinished {
         contract_sha256: Sha::of("contract"),
         report_sha256: None,
         receipt: None,
+        account: None,
     }
 }
 
@@ -340,6 +346,7 @@ async fn json_is_one_object_with_everything() {
         "reply",
         "usage",
         "context_kept_out",
+        "delegation",
         "children",
         "warnings",
         "trace_dir",

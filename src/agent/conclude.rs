@@ -9,7 +9,7 @@ use super::record::Record;
 use super::run::Run;
 use super::{deeds, evidence};
 use crate::domain::budget::Dimension;
-use crate::domain::event::{Receipt, RunFinished};
+use crate::domain::event::{Account, Receipt, RunFinished};
 use crate::domain::history::NO_TEXT;
 use crate::domain::ledger::Left;
 use crate::domain::message::{Block, Message};
@@ -85,6 +85,7 @@ pub fn finished(run: &Run, ending: Ending) -> RunFinished {
             tokens_after_cancel: run.record.tokens_after_cancel,
             not_ended: not_ended(run),
         }),
+        account: Some(Account::of(&run.shared.tree.ledger(), run.shared.account)),
     }
 }
 
@@ -131,10 +132,8 @@ fn report_fields(run: &Run) -> &[ReportField] {
 
 /// The text that counts as the child's answer: its last one. A run that was cut keeps it as a lead.
 fn final_text(run: &Run, ending: Ending) -> &str {
-    match ending {
-        Ending::Completed if last_message_is_silent(run) => "",
-        _ => &run.record.last_text,
-    }
+    let is_silent = ending == Ending::Completed && last_message_is_silent(run);
+    if is_silent { "" } else { &run.record.last_text }
 }
 
 /// True if the run's newest message has no words of the model.

@@ -6,6 +6,7 @@
 use std::collections::BTreeSet;
 
 use super::allot::{self, Allotment};
+use super::budget::Budget;
 use super::choose::{
     Child, MAX_ITEMS, TASK_TOOL, choose_context, choose_paths, choose_permissions, choose_tools,
     names,
@@ -34,7 +35,7 @@ pub(super) fn check(grant: &Grant<'_>, request: &TaskRequest) -> Result<Sha, Ref
     let mut draft = Draft::new(grant, request);
     let mut violations = std::mem::take(&mut draft.violations);
     if !violations.is_empty() {
-        violations.extend(draft.allot(grant, request).err().into_iter().flatten());
+        violations.extend(draft.allot(grant, request, None).err().into_iter().flatten());
     }
     match Refusal::from_all(violations) {
         Some(refusal) => Err(refusal),
@@ -42,15 +43,17 @@ pub(super) fn check(grant: &Grant<'_>, request: &TaskRequest) -> Result<Sha, Ref
     }
 }
 
-/// All nine checks; see [`Contract::narrow`].
+/// All nine checks; see [`Contract::narrow`]. Nothing that comes of them is above the ceiling.
 pub(super) fn narrow(
     grant: &Grant<'_>,
     request: &TaskRequest,
     issue: Issue,
+    ceiling: Option<&Budget>,
 ) -> Result<Contract, Refusal> {
     let mut draft = Draft::new(grant, request);
     let mut violations = std::mem::take(&mut draft.violations);
-    let allotment = draft.allot(grant, request).map_err(|broken| violations.extend(broken));
+    let allotment =
+        draft.allot(grant, request, ceiling).map_err(|broken| violations.extend(broken));
     match (Refusal::from_all(violations), draft.role, allotment) {
         (Some(refusal), _, _) => Err(refusal),
         (None, Some(role), Ok(allotment)) => {
@@ -102,7 +105,12 @@ impl<'a> Draft<'a> {
         Self { role, context, permissions, tools, paths, rules, fingerprint, violations }
     }
 
-    fn allot(&self, grant: &Grant<'_>, request: &TaskRequest) -> Result<Allotment, Vec<Violation>> {
+    fn allot(
+        &self,
+        grant: &Grant<'_>,
+        request: &TaskRequest,
+        ceiling: Option<&Budget>,
+    ) -> Result<Allotment, Vec<Violation>> {
         let texts = [Some(&request.task), Some(&request.expected_output)]
             .into_iter()
             .chain([request.done_when.as_ref(), request.must_not.as_ref()])
@@ -112,7 +120,8 @@ impl<'a> Draft<'a> {
         let snippets: u64 =
             chosen.chain(&self.rules).map(|snippet| estimate_tokens(&snippet.text)).sum();
         let first_prompt = grant.child_overhead_tokens.saturating_add(words + snippets);
-        allot::allot(grant, request.budget.unwrap_or_default(), self.role, first_prompt)
+        let asked = request.budget.unwrap_or_default();
+        allot::allot(grant, asked, self.role, first_prompt, ceiling)
     }
 }
 

@@ -12,7 +12,7 @@ use crate::domain::ids::{RunId, TaskId};
 use crate::domain::report::{Exhausted, Report, Status, Warning};
 use crate::domain::violation::Code;
 use crate::sanitize;
-use crate::story::CommandEnd;
+use crate::story::{CommandEnd, Story};
 
 /// Warnings of one child's report that are told.
 const MOST_DOUBTS: usize = 5;
@@ -25,11 +25,18 @@ pub(super) struct Text {
     depths: HashMap<RunId, usize>,
     /// The children that run now.
     live: HashSet<RunId>,
+    story: Story,
 }
 
 impl Text {
     pub(super) fn new(quiet: bool, out_is_terminal: bool) -> Self {
-        Self { quiet, out_is_terminal, depths: HashMap::new(), live: HashSet::new() }
+        Self {
+            quiet,
+            out_is_terminal,
+            depths: HashMap::new(),
+            live: HashSet::new(),
+            story: Story::default(),
+        }
     }
 
     /// What stands before a call: `tool: ` at the margin for the parent, `[子] ` indented for a
@@ -116,6 +123,7 @@ impl Text {
             | Fact::ApprovalDecided { .. }
             | Fact::FilesChanged { .. }
             | Fact::ModeChanged { .. }
+            | Fact::PreflightChanged { .. }
             | Fact::RunStarted { .. }
             | Fact::RunFinished(_)
             | Fact::Message(_)
@@ -137,6 +145,7 @@ impl Text {
 
 impl Printer for Text {
     fn event(&mut self, event: &Event, pages: &mut Pages) {
+        self.story.apply(event);
         if let (Fact::RunStarted { depth, .. }, Some(run)) = (&event.fact, &event.origin.run)
             && event.origin.parent_run.is_some()
         {
@@ -160,6 +169,11 @@ impl Printer for Text {
                 .tell("offshoot: the session ended without an answer; this is a fault of offshoot");
             return;
         };
+        if let Some(worth) =
+            self.story.worth().filter(|worth| !self.quiet && worth.used_tokens() > 0)
+        {
+            pages.tell(&format!("offshoot: {worth}"));
+        }
         if let Some(reply) = finished.reply.as_deref().filter(|reply| !reply.is_empty()) {
             let cleaned = sanitize::block(reply);
             let reply = if self.out_is_terminal { cleaned.as_ref() } else { reply };

@@ -151,7 +151,7 @@ fn what_was_done_to_a_run_stands_in_the_language_of_the_interface() {
             assert_eq!(text.matches(&words).count(), 2, "`{words}` on\n{text}");
         }
         let node = feed.story.delegations().of_task(TaskId(1)).unwrap();
-        let page = format!("{:?}", detail::child(node, lang, feed.now()));
+        let page = format!("{:?}", detail::child(&feed.story, node, lang, feed.now()));
         assert!(words.iter().all(|words| page.contains(words)), "{page}");
     }
 }
