@@ -10,11 +10,11 @@ use std::sync::Arc;
 use serde_json::Value;
 use tokio::time::timeout;
 
+use super::cancel::CANCEL_GRACE;
 use super::clock::InFlight;
 use super::dispatch::call_line;
 use super::run::RunShared;
 use super::subject::Subject;
-use super::use_tool::CANCEL_GRACE;
 use crate::domain::approval::{Answer, Asker, Decider, Decision, Deed, Preview, PreviewBody};
 use crate::domain::event::{Fact, Failure, Level};
 use crate::domain::message::ToolCall;
@@ -29,6 +29,8 @@ pub(super) enum Permit {
     Allowed(Option<Preview>),
     /// It may not; the words are for the model.
     Not(Failure, String),
+    /// It was cancelled, and the look at what it would do did not end in time.
+    LeftBehind(String),
 }
 
 /// A call that wants to be made.
@@ -95,9 +97,11 @@ async fn look(wish: &Wish<'_>) -> Result<Option<Preview>, Permit> {
     match wish.shared.scope.race(&mut looking).await {
         Ok(looked) => looked.map_err(|words| Permit::Not(Failure::Error, words)),
         Err(ending) => {
-            // The context's token has fired too, so that it ends; nothing is left looking.
-            drop(timeout(CANCEL_GRACE, looking).await);
-            Err(Permit::Not(Failure::NotRun, not_run(ending)))
+            // The context's token has fired too, so that it ends; what still looks after that is named.
+            match timeout(CANCEL_GRACE, looking).await {
+                Ok(_) => Err(Permit::Not(Failure::NotRun, not_run(ending))),
+                Err(_) => Err(Permit::LeftBehind(not_run(ending))),
+            }
         }
     }
 }

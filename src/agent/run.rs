@@ -276,6 +276,8 @@ async fn step(run: &mut Run) -> Result<ControlFlow<Ending>, Ending> {
     }
     steering::boundary(run).await?;
     compact::if_due(run).await?;
+    // A summary takes as long as a turn does; the run may have been paused meanwhile.
+    steering::boundary(run).await?;
     let mut plan = run.plan()?;
     run.begin_turn(&plan);
     let answer = match turn::take(run, &mut plan).await {

@@ -150,6 +150,7 @@ impl Books {
             | Fact::ContextAdded { .. }
             | Fact::TextDelta { .. }
             | Fact::ReasoningDelta { .. }
+            | Fact::ModelWriting
             | Fact::ToolStarted { .. }
             | Fact::ToolProgress { .. }
             | Fact::RetryScheduled { .. }

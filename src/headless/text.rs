@@ -135,6 +135,7 @@ impl Text {
             | Fact::TurnStarted { .. }
             | Fact::TextDelta { .. }
             | Fact::ReasoningDelta { .. }
+            | Fact::ModelWriting
             | Fact::ToolProgress { .. }
             | Fact::Usage { .. }
             | Fact::Unknown => None,

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::agent::host::Typed;
 use crate::agent::run::{Run, run_agent};
-use crate::agent::{changes, compact, conclude};
+use crate::agent::{changes, compact, conclude, steering};
 use crate::domain::event::{Fact, Level, RunFinished};
 use crate::domain::hash::Sha;
 use crate::domain::history::History;
@@ -100,7 +100,7 @@ async fn finish(run: Run, ending: Ending) -> History {
     if let Some(text) = changes::cut(shared.host.changes.of(shared.contract.run()).len()) {
         shared.emit(Fact::notice(Level::Warning, "CUT", text)).await;
     }
-    shared.emit(Fact::RunFinished(Box::new(finished))).await;
+    steering::tell_end(shared, finished).await;
     shared.host.run_ended(shared.contract.run());
     run.history
 }

@@ -8,6 +8,7 @@ use super::approval::Verdict;
 use super::call::Call;
 use super::changed::Changed;
 use super::conversation::Notice;
+use super::gauge::{self, Used};
 use super::kept_out::KeptOut;
 use super::run::{Doing, End, Run};
 
@@ -39,10 +40,17 @@ pub enum NodeState {
 }
 
 /// Why a child looks as if it would come to nothing.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Runaway {
     /// It asked for the same thing this many times in a row.
     Repeats(u32),
+    /// It went through the same calls again and again.
+    Cycles {
+        /// How many calls one round has.
+        calls: u32,
+        /// How many rounds.
+        times: u32,
+    },
     /// All of its calls failed, this many.
     OnlyErrors(u32),
     /// It has used more than three quarters of its turns.
@@ -52,6 +60,8 @@ pub enum Runaway {
         /// Its limit.
         of: u64,
     },
+    /// It has used more than three quarters of something else.
+    NearlyUsed(Used),
 }
 
 /// One child.
@@ -93,7 +103,9 @@ pub struct Node {
     pub(super) position: usize,
     pub(super) running: Vec<usize>,
     pub(super) asking: Vec<usize>,
-    pub(super) repeats: u32,
+    /// How many calls in a row were the same as the one before; as the second one before; as the
+    /// third one before.
+    pub(super) repeats: [u32; 3],
     pub(super) errors: u32,
     pub(super) successes: u32,
 }
@@ -188,14 +200,26 @@ impl Node {
     /// Why a live child looks as if it would come to nothing.
     pub fn runaway(&self) -> Option<Runaway> {
         let run = self.run.as_ref().filter(|_| self.is_live())?;
-        if self.repeats >= SUSPICIOUS {
-            return Some(Runaway::Repeats(self.repeats));
+        if let Some(repeats) = self.repetition() {
+            return Some(repeats);
         }
         if self.successes == 0 && self.errors >= SUSPICIOUS {
             return Some(Runaway::OnlyErrors(self.errors));
         }
-        let of = run.turns_limit.filter(|of| u64::from(run.turn) * 4 > of * 3)?;
-        Some(Runaway::TurnsNearlyUsed { turn: run.turn, of })
+        match run.turns_limit.filter(|of| u64::from(run.turn) * 4 > of * 3) {
+            Some(of) => Some(Runaway::TurnsNearlyUsed { turn: run.turn, of }),
+            None => gauge::nearly_used(run).map(Runaway::NearlyUsed),
+        }
+    }
+
+    /// The shortest round of calls that it has gone through too often.
+    fn repetition(&self) -> Option<Runaway> {
+        let rounds = (1..).zip(self.repeats).map(|(calls, same)| (calls, same / calls + 1));
+        let (calls, times) = rounds.into_iter().find(|(_, times)| *times >= SUSPICIOUS)?;
+        Some(match calls {
+            1 => Runaway::Repeats(times),
+            calls => Runaway::Cycles { calls, times },
+        })
     }
 }
 
@@ -450,7 +474,7 @@ fn empty_node(
         position,
         running: Vec::new(),
         asking: Vec::new(),
-        repeats: 0,
+        repeats: [0; 3],
         errors: 0,
         successes: 0,
     }

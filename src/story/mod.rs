@@ -151,7 +151,7 @@ impl Story {
                 self.turn_started(event, *turn, *of, *wrap_up);
             }
             Fact::TextDelta { text } => self.text_delta(event, text),
-            Fact::ReasoningDelta { .. } => self.words_came(origin, event.ts),
+            Fact::ReasoningDelta { .. } | Fact::ModelWriting => self.words_came(origin, event.ts),
             Fact::Message(message) => self.message(event, message),
             Fact::ToolStarted { call, name, arguments } if origin.run.is_none() => {
                 self.own_started(event, call, name, arguments);

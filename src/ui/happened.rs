@@ -60,6 +60,7 @@ pub(super) fn happened(screen: &mut Screen, story: &Story, event: &Event, now: T
         | Fact::TurnStarted { .. }
         | Fact::TextDelta { .. }
         | Fact::ReasoningDelta { .. }
+        | Fact::ModelWriting
         | Fact::Message(_)
         | Fact::ToolStarted { .. }
         | Fact::ToolProgress { .. }

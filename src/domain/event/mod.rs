@@ -213,6 +213,8 @@ pub enum Fact {
         /// The new reasoning.
         text: String,
     },
+    /// The model is writing a call, which is shown once it is whole. Transient; at most one a second.
+    ModelWriting,
     /// A message entered the history.
     Message(MessageFact),
     /// The guard let a call start.
@@ -354,7 +356,7 @@ pub enum Fact {
     },
     /// Somebody asked for a cancel. Nothing has ended yet.
     CancelRequested {
-        /// A run or a task.
+        /// The run, whoever asked; the task (`t3`) as long as it waits for its start and has no run.
         target: String,
         /// Who.
         by: By,
@@ -412,7 +414,10 @@ impl Fact {
     pub fn is_transient(&self) -> bool {
         matches!(
             self,
-            Self::TextDelta { .. } | Self::ReasoningDelta { .. } | Self::ToolProgress { .. }
+            Self::TextDelta { .. }
+                | Self::ReasoningDelta { .. }
+                | Self::ToolProgress { .. }
+                | Self::ModelWriting
         )
     }
 

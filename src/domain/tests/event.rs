@@ -32,6 +32,7 @@ fn word(fact: &Fact) -> &'static str {
         Fact::TurnStarted { .. } => "turn_started",
         Fact::TextDelta { .. } => "text_delta",
         Fact::ReasoningDelta { .. } => "reasoning_delta",
+        Fact::ModelWriting => "model_writing",
         Fact::Message(_) => "message",
         Fact::ToolStarted { .. } => "tool_started",
         Fact::ToolProgress { .. } => "tool_progress",
@@ -76,7 +77,7 @@ fn less() -> Amendment {
     Amendment::of(&shown(), &lowered, [text("request")]).unwrap()
 }
 
-const KINDS: usize = 29;
+const KINDS: usize = 30;
 
 fn call() -> CallId {
     CallId::from("c1")
@@ -401,6 +402,7 @@ fn turn_rows() -> Vec<(Fact, Value)> {
         ),
         (Fact::TextDelta { text: text("Lo") }, json!({"type": "text_delta", "text": "Lo"})),
         (Fact::ReasoningDelta { text: text("h") }, json!({"type": "reasoning_delta", "text": "h"})),
+        (Fact::ModelWriting, json!({"type": "model_writing"})),
         (
             Fact::ToolStarted { call: call(), name: text("search"), arguments: json!("{bro") },
             json!({"type": "tool_started", "call": "c1", "name": "search", "arguments": "{bro"}),
@@ -590,10 +592,10 @@ fn widen(value: &mut Value) {
 }
 
 #[test]
-fn only_deltas_and_progress_are_transient() {
+fn only_deltas_signs_of_writing_and_progress_are_transient() {
     let transient: Vec<&str> =
         rows().iter().filter(|(fact, _)| fact.is_transient()).map(|(fact, _)| word(fact)).collect();
-    assert_eq!(transient, ["text_delta", "reasoning_delta", "tool_progress"]);
+    assert_eq!(transient, ["text_delta", "reasoning_delta", "model_writing", "tool_progress"]);
 }
 
 #[test]

@@ -310,6 +310,10 @@ pub fn runaway(runaway: Runaway, cancel: &str, lang: Lang) -> String {
             Lang::En => format!("the same call {times} times in a row"),
             Lang::Zh => format!("同一调用连续 {times} 次"),
         },
+        Runaway::Cycles { calls, times } => match lang {
+            Lang::En => format!("the same {calls} calls {times} times in a row"),
+            Lang::Zh => format!("同样的 {calls} 个调用连续 {times} 轮"),
+        },
         Runaway::OnlyErrors(times) => match lang {
             Lang::En => format!("all {times} calls failed"),
             Lang::Zh => format!("{times} 次调用全部失败"),
@@ -318,6 +322,13 @@ pub fn runaway(runaway: Runaway, cancel: &str, lang: Lang) -> String {
             Lang::En => format!("turn {turn} of {of}, nearly used up"),
             Lang::Zh => format!("第 {turn}/{of} 轮，即将用尽"),
         },
+        Runaway::NearlyUsed(what) => {
+            let what = used(&what, lang);
+            match lang {
+                Lang::En => format!("{what}, nearly used up"),
+                Lang::Zh => format!("{what}，即将用尽"),
+            }
+        }
     };
     format!("⚠ {reason} · {cancel} {}", lang.pick("cancels", "取消"))
 }
