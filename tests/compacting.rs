@@ -4,7 +4,7 @@
 mod common;
 
 use common::{Played, Stage, one_batch, task_call};
-use offshoot::domain::command::Command;
+use offshoot::domain::command::{Command, Steer, Target};
 use offshoot::domain::event::Fact;
 use offshoot::domain::message::Message;
 use offshoot::domain::report::Status;
@@ -114,6 +114,26 @@ async fn compacting_on_request_works_between_answers_only() {
     let played = live.quit().await;
     assert_eq!(compacted(&played).len(), 1);
     assert!(played.requests[7].messages.len() < played.requests[5].messages.len());
+}
+
+/// A summary is a request like any other: a pause in it holds up the turn that comes after it.
+#[tokio::test(start_paused = true)]
+async fn what_is_paused_while_it_is_summarised_sends_no_request_before_it_goes_on() {
+    let mut turns: Vec<Value> = (0..7).map(read).collect();
+    turns.push(json!({ "text": "SUMMARY-OF-IT", "delay_ms": 1_000 }));
+    turns.push(json!({ "text": "done" }));
+    let mut stage = Stage::new(&json!({ "turns": turns })).file("long.txt", &long_file());
+    stage.window = Some(WINDOW);
+    let pause = || Command::Steer { target: Target::Parent, steer: Steer::Pause };
+    let played = stage.play_with("go", &[(500, pause()), (50_000, pause())]).await;
+    assert_eq!(played.reply(), "done");
+    let place = |wanted: fn(&Fact) -> bool| played.facts().position(wanted).unwrap();
+    let compacted = place(|fact| matches!(fact, Fact::Compacted { .. }));
+    let paused = place(|fact| matches!(fact, Fact::Paused { .. }));
+    let resumed = place(|fact| matches!(fact, Fact::Resumed { .. }));
+    assert!(paused < compacted && compacted < resumed, "{paused} {compacted} {resumed}");
+    let between = &played.events[paused..resumed];
+    assert!(!between.iter().any(|event| matches!(event.fact, Fact::TurnStarted { .. })));
 }
 
 #[tokio::test(start_paused = true)]

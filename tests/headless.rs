@@ -140,6 +140,9 @@ fn run_started(role: &str, depth: u32) -> Fact {
         contract: ContractView {
             prompt: "which tests?".to_owned(),
             expected_output: "an answer".to_owned(),
+            done_when: None,
+            must_not: None,
+            rules: false,
             context: Vec::new(),
             permissions: BTreeSet::new(),
             paths: Vec::new(),
@@ -148,6 +151,7 @@ fn run_started(role: &str, depth: u32) -> Fact {
             share: None,
             provider: "script".to_owned(),
             model: "m".to_owned(),
+            host: None,
         },
         totals: None,
     }

@@ -29,6 +29,8 @@ mod keys_looking;
 mod levels;
 #[path = "screen/permissions.rs"]
 mod permissions;
+#[path = "screen/preflight.rs"]
+mod preflight;
 #[path = "screen/questions.rs"]
 mod questions;
 #[path = "screen/running.rs"]

@@ -200,12 +200,19 @@ fn files_hold_the_same_events(asked: &Asked) {
     assert_eq!(kinds(&asked.session, false), kinds(&asked.lines, false), "nothing is left out");
     assert_eq!(kinds(&asked.trace, true), kinds(&asked.lines, true), "nothing is left out");
     assert!(kinds(&asked.trace, false).is_empty());
+    let of_session = &of_type(&asked.session, "session_started").next().unwrap()["session"];
+    assert_eq!(asked.trace[0]["type"], "run_started");
+    assert_eq!(&asked.trace[0]["session"], of_session, "a trace says where it belongs");
+    assert!(asked.trace[1..].iter().all(|line| line.get("session").is_none()));
 }
 
 fn bare(line: &Value) -> Value {
     let mut line = line.clone();
     let fields = line.as_object_mut().unwrap();
     fields.remove("seq");
+    if fields["type"] == "run_started" {
+        fields.remove("session");
+    }
     if fields["type"] == "context_added" {
         fields.remove("text");
     }

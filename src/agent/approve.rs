@@ -10,11 +10,11 @@ use std::sync::Arc;
 use serde_json::Value;
 use tokio::time::timeout;
 
+use super::cancel::CANCEL_GRACE;
 use super::clock::InFlight;
 use super::dispatch::call_line;
 use super::run::RunShared;
 use super::subject::Subject;
-use super::use_tool::CANCEL_GRACE;
 use crate::domain::approval::{Answer, Asker, Decider, Decision, Deed, Preview, PreviewBody};
 use crate::domain::event::{Fact, Failure, Level};
 use crate::domain::message::ToolCall;
@@ -29,6 +29,8 @@ pub(super) enum Permit {
     Allowed(Option<Preview>),
     /// It may not; the words are for the model.
     Not(Failure, String),
+    /// It was cancelled, and the look at what it would do did not end in time.
+    LeftBehind(String),
 }
 
 /// A call that wants to be made.
@@ -95,9 +97,11 @@ async fn look(wish: &Wish<'_>) -> Result<Option<Preview>, Permit> {
     match wish.shared.scope.race(&mut looking).await {
         Ok(looked) => looked.map_err(|words| Permit::Not(Failure::Error, words)),
         Err(ending) => {
-            // The context's token has fired too, so that it ends; nothing is left looking.
-            drop(timeout(CANCEL_GRACE, looking).await);
-            Err(Permit::Not(Failure::NotRun, not_run(ending)))
+            // The context's token has fired too, so that it ends; what still looks after that is named.
+            match timeout(CANCEL_GRACE, looking).await {
+                Ok(_) => Err(Permit::Not(Failure::NotRun, not_run(ending))),
+                Err(_) => Err(Permit::LeftBehind(not_run(ending))),
+            }
         }
     }
 }
@@ -173,6 +177,7 @@ fn question(
         folder,
         fence: runs.then(|| fence.to_string()),
         prefix: preview.and_then(|preview| preview.prefix.clone()).filter(|_| wider),
+        preflight: None,
     }
 }
 
@@ -201,10 +206,15 @@ async fn conclude(
             decided(wish, Decision::Deny, Decider::User, reason).await;
             return Permit::Not(Failure::Denied, words);
         }
+        // Less than was shown is an answer about a delegation; here it allows nothing.
+        Outcome::Answered(Answer::Amended(_)) => {
+            decided(wish, Decision::Deny, Decider::User, None).await;
+            return Permit::Not(Failure::Denied, denied_by_user(None));
+        }
         Outcome::Answered(answer @ (Answer::Once | Answer::Child | Answer::Session)) => {
             approvals.given().keep(&answer, &subject.requester, &subject.view(), prefix);
             match answer {
-                Answer::Once | Answer::Deny { .. } => Decision::Once,
+                Answer::Once | Answer::Amended(_) | Answer::Deny { .. } => Decision::Once,
                 Answer::Child => Decision::Child,
                 Answer::Session => Decision::Session,
             }
@@ -255,7 +265,7 @@ async fn settled(wish: &Wish<'_>, verdict: Verdict, preview: Option<Preview>) ->
 
 async fn decided(wish: &Wish<'_>, decision: Decision, by: Decider, reason: Option<String>) {
     let call = wish.call.call.clone();
-    wish.shared.emit(Fact::ApprovalDecided { call, decision, by, reason }).await;
+    wish.shared.emit(Fact::ApprovalDecided { call, decision, by, reason, amended: None }).await;
 }
 
 fn denied_by_user(reason: Option<&str>) -> String {

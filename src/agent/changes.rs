@@ -29,6 +29,11 @@ pub const MOST_LISTS: usize = 256;
 const LOOK_TIME: Duration = Duration::from_secs(10);
 /// The same after a cancel, when somebody waits for the end.
 const LAST_LOOK_TIME: Duration = Duration::from_secs(2);
+/// How a look that hangs is named.
+const LOOKING: &str = "the look at which files changed";
+/// What is said of a look that was left behind.
+const LEFT_BEHIND: &str = "the look at which files changed hangs and was left behind; some changes \
+                           are not seen";
 
 /// What a run and everything below it did.
 #[derive(Debug, Default)]
@@ -167,8 +172,9 @@ pub(super) async fn before(shared: &Arc<RunShared>, spec: &ToolSpec, arguments: 
         }
         Watch::Everything => {
             let cancel = shared.scope.token().child_token();
-            let refresh = within(LOOK_TIME, &cancel, refresh(shared, cancel.clone())).await;
-            tell_unseen(shared, refresh).await;
+            let looking = within(LOOK_TIME, &cancel, refresh(shared, cancel.clone()));
+            let refresh = shared.scope.last_look(LOOKING, looking).await;
+            tell_unseen(shared, refresh.unwrap_or_else(|| unseen(LEFT_BEHIND))).await;
         }
     }
     tell_copies(shared).await;
@@ -239,7 +245,15 @@ async fn look_at(shared: &RunShared, paths: Vec<String>, looked: bool) -> Vec<Di
         let known = paths.iter().filter_map(|path| host.workspace.normalise(path).ok());
         known.filter_map(|path| tracker.look_at(&host.workspace, &path, looked)).collect()
     });
-    looking.await.unwrap_or_default()
+    if let Some(looked) = shared.scope.last_look(LOOKING, looking).await {
+        return looked.unwrap_or_default();
+    }
+    tell_unseen(shared, unseen(LEFT_BEHIND)).await;
+    Vec::new()
+}
+
+fn unseen(words: &str) -> Refresh {
+    Refresh { differences: Vec::new(), complete: false, unseen: Some(words.to_owned()) }
 }
 
 async fn refresh(shared: &RunShared, cancel: CancellationToken) -> Refresh {
@@ -257,7 +271,9 @@ async fn look_everywhere(shared: &RunShared) -> Vec<Difference> {
     let cancel = CancellationToken::new();
     let cancelled = shared.scope.ending().is_some();
     let time = if cancelled { LAST_LOOK_TIME } else { LOOK_TIME };
-    let mut refresh = within(time, &cancel, refresh(shared, cancel.clone())).await;
+    let looking = within(time, &cancel, refresh(shared, cancel.clone()));
+    let looked = shared.scope.last_look(LOOKING, looking).await;
+    let mut refresh = looked.unwrap_or_else(|| unseen(LEFT_BEHIND));
     let differences = std::mem::take(&mut refresh.differences);
     tell_unseen(shared, refresh).await;
     differences
@@ -297,7 +313,8 @@ async fn tell_copies(shared: &RunShared) {
     // The tracker may be busy on another thread; this one is not to wait for it.
     let taking =
         tokio::task::spawn_blocking(move || (tracker.take_failure(), tracker.take_left_out()));
-    let (failure, left_out) = taking.await.unwrap_or((None, 0));
+    let taken = shared.scope.last_look(LOOKING, taking).await;
+    let (failure, left_out) = taken.and_then(Result::ok).unwrap_or((None, 0));
     if let Some(words) = failure {
         return shared.emit(Fact::notice(Level::Warning, "COPIES_FAILED", words)).await;
     }

@@ -78,15 +78,28 @@ pub fn finished(run: &Run, ending: Ending) -> RunFinished {
         changed: changed.told(MOST_PATHS),
         contract_sha256: run.shared.contract.sha256(),
         report_sha256: None,
-        receipt: (ending.status() == Status::Cancelled).then(|| Receipt {
+        receipt: was_broken_off(run, ending).then(|| Receipt {
             processes_ended: run.record.processes_ended,
             connections_closed: run.record.connections_closed,
             files_touched: changed.paths().take(MOST_PATHS).map(str::to_owned).collect(),
-            tokens_after_cancel: 0,
-            not_ended: run.record.not_ended.clone(),
+            tokens_after_cancel: run.record.tokens_after_cancel,
+            not_ended: not_ended(run),
         }),
         account: Some(Account::of(&run.shared.tree.ledger(), run.shared.account)),
     }
+}
+
+/// True if a cancel broke the run off, whatever its end is called: by a person, or because its time
+/// or what it shares with those below it was used up.
+fn was_broken_off(run: &Run, ending: Ending) -> bool {
+    let fired = run.shared.scope.ending().is_some() && ending.status() != Status::Completed;
+    fired || ending.status() == Status::Cancelled
+}
+
+/// What of the run, and of those below it, is still there.
+fn not_ended(run: &Run) -> Vec<String> {
+    let calls = run.record.not_ended.iter().cloned();
+    calls.chain(run.shared.scope.left_behind()).collect()
 }
 
 /// What to ask a child that wants to end without a field that its role requires: once, and only
@@ -119,10 +132,8 @@ fn report_fields(run: &Run) -> &[ReportField] {
 
 /// The text that counts as the child's answer: its last one. A run that was cut keeps it as a lead.
 fn final_text(run: &Run, ending: Ending) -> &str {
-    match ending {
-        Ending::Completed if last_message_is_silent(run) => "",
-        _ => &run.record.last_text,
-    }
+    let is_silent = ending == Ending::Completed && last_message_is_silent(run);
+    if is_silent { "" } else { &run.record.last_text }
 }
 
 /// True if the run's newest message has no words of the model.

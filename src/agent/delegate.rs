@@ -11,16 +11,17 @@ use tokio::time::Instant;
 
 use super::briefing::Briefings;
 use super::cancel::{CancelScope, LiveTask};
-use super::changes::MOST_PATHS;
 use super::dispatch::CallEnd;
 use super::places::{Place, Seat};
+use super::preflight::{self, Delegation, Unstarted};
 use super::record::ChildEnd;
+use super::reporting::{self, keep_report};
 use super::run::{Run, RunShared, run_agent, standing_tokens};
 use super::steering::Steering;
-use super::{briefing, conclude, guidance, keeping, lineage, models, queue};
-use crate::domain::context_store::{ContextStore, Sensitivity, SnippetKind};
+use super::{briefing, guidance, lineage, models, queue};
+use crate::domain::context_store::{ContextStore, Sensitivity};
 use crate::domain::contract::{Contract, Issue};
-use crate::domain::event::{Fact, Failure, MessageFact, Origin, RunFinished};
+use crate::domain::event::{Fact, Failure, MessageFact, Origin};
 use crate::domain::grant::Grant;
 use crate::domain::guidance::Guidance;
 use crate::domain::hash::Sha;
@@ -108,19 +109,14 @@ pub async fn run_child(parent: &Arc<RunShared>, call: &ToolCall, ticket: Ticket)
     let mut goes_on = parent.seat.child_goes_on();
     let place = match queue::wait_for_place(parent, call, &ticket).await {
         Ok(place) => place,
-        Err(ending) => return never_started(parent, &ticket, ending).await,
-    };
-    let issue = Issue { task_id: ticket.task, attempt: 1, issued_at: (parent.host.clock)() };
-    let rules = guidance::for_request(&parent.host, &ticket.request, parent.contract.paths()).await;
-    let narrowed = with_grant(parent, Some(&ticket), &rules, |grant| {
-        Contract::narrow(grant, &ticket.request, issue)
-    });
-    let opened = match narrowed {
-        Ok(contract) => open(parent, contract, &ticket).await,
-        Err(refusal) => Err(refusal),
+        Err(ending) => return never_started(parent, &ticket, ending, queue::NEVER_RAN).await,
     };
     let queued_ms = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
-    let mut end = match opened {
+    let issue = Issue { task_id: ticket.task, attempt: 1, issued_at: (parent.host.clock)() };
+    let (request, paths) = (&ticket.request, parent.contract.paths());
+    let rules = guidance::for_request(&parent.host, request, paths, &ticket.scope).await;
+    let delegation = Delegation { parent, call, ticket: &ticket, rules: &rules, issue };
+    let mut end = match open(&delegation).await {
         Ok((contract, account, provider)) => {
             let seat = parent.seat.child(ticket.task, place);
             let child = Child { ticket: &ticket, contract, account, provider, seat };
@@ -128,24 +124,45 @@ pub async fn run_child(parent: &Arc<RunShared>, call: &ToolCall, ticket: Ticket)
             goes_on.hand_on(place);
             end
         }
-        Err(refusal) => {
+        Err(unstarted) => {
             goes_on.hand_on(Some(place));
-            parent.tree.ledger().return_delegation();
-            refuse(parent, &call.call, Some(ticket.task), refusal).await
+            not_started(parent, call, &ticket, unstarted).await
         }
     };
     end.duration_ms = end.duration_ms.saturating_add(queued_ms);
     end
 }
 
-/// Finds who answers the child, and pays for it.
+/// Makes the contract, has a person look at it where they want to, and reserves its share.
 async fn open(
+    delegation: &Delegation<'_>,
+) -> Result<(Contract, AccountId, Arc<dyn Provider>), Unstarted> {
+    let Delegation { parent, ticket, rules, issue, .. } = delegation;
+    let narrowed = with_grant(parent, Some(ticket), rules, |grant| {
+        Contract::narrow(grant, &ticket.request, *issue)
+    })?;
+    let (shown, provider) = models::for_child(parent, narrowed, ticket).await?;
+    let contract = preflight::agree(delegation, shown, &*provider).await?;
+    let (contract, account) = open_account(parent, contract)?;
+    Ok((contract, account, provider))
+}
+
+async fn not_started(
     parent: &RunShared,
-    contract: Contract,
+    call: &ToolCall,
     ticket: &Ticket,
-) -> Result<(Contract, AccountId, Arc<dyn Provider>), Refusal> {
-    let (contract, provider) = models::for_child(parent, contract, ticket).await?;
-    open_account(parent, contract).map(|(contract, account)| (contract, account, provider))
+    unstarted: Unstarted,
+) -> CallEnd {
+    match unstarted {
+        Unstarted::Refused(refusal) => {
+            parent.tree.ledger().return_delegation();
+            refuse(parent, &call.call, Some(ticket.task), refusal).await
+        }
+        Unstarted::Cancelled(ending) => {
+            never_started(parent, ticket, ending, preflight::NEVER_RAN).await
+        }
+        Unstarted::Denied(words) => CallEnd::unstarted(Failure::Denied, words),
+    }
 }
 
 /// Reserves the child's share; what a sibling took since the contract was narrowed is a refusal.
@@ -191,20 +208,22 @@ async fn start(
             return (CallEnd::unstarted(Failure::Error, text), child.seat.leave());
         }
     };
-    ticket.live.begin(&child);
     child
         .emit(Fact::RunStarted {
             call: Some(call.call.clone()),
             role: child.contract.role().to_owned(),
             description: Some(child.contract.description().to_owned()),
             depth: child.contract.depth(),
-            contract: child.contract.view(),
+            contract: child.contract.view().going_to(child.provider.identity().host.clone()),
             totals: None,
         })
         .await;
+    // Only now, so that nothing that is done to the run is told before its start.
+    ticket.live.begin(&child);
     let mut run = Run::new(Arc::clone(&child), History::new(), None);
-    let ending = begin(&mut run).await;
-    let end = finish(parent, ticket, run, ending).await;
+    let begun = AssertUnwindSafe(begin(&mut run)).catch_unwind().await;
+    let ending = begun.unwrap_or_else(|_| run.internal(&"the end of the run panicked"));
+    let end = reporting::finish(parent, ticket, run, ending).await;
     // What is given back is told before another task can be given it: whoever reads the record finds
     // room for every share in it.
     drop(settlement);
@@ -221,71 +240,7 @@ async fn begin(run: &mut Run) -> Ending {
     Box::pin(run_agent(run)).await
 }
 
-async fn finish(parent: &RunShared, ticket: &Ticket, run: Run, ending: Ending) -> CallEnd {
-    let child = Arc::clone(&run.shared);
-    // Something always comes back, even if making the report goes wrong.
-    let made = AssertUnwindSafe(conclude::report(&run, ending)).catch_unwind().await;
-    let (ending, report) = made.unwrap_or_else(|_| bare_report(&run, ticket.task));
-    let mut report = parent.host.redactor.report(report);
-    let circle = keeping::circle_of(&child.contract);
-    let json = keep_report(parent, ticket.task, &mut report, circle).await;
-    child
-        .emit(Fact::RunFinished(Box::new(RunFinished {
-            report: Some(report.clone()),
-            report_sha256: Some(Sha::of(&json)),
-            ..conclude::finished(&run, ending)
-        })))
-        .await;
-    child.host.run_ended(child.contract.run());
-    let end = task_end(ChildEnd::of(&run.record, report), ending, json);
-    CallEnd { duration_ms: child.clock.elapsed_ms(), ..end }
-}
-
-/// What is left to say of a child whose report could not be made.
-fn bare_report(run: &Run, task: TaskId) -> (Ending, Report) {
-    let ending = Ending::Failed(Code::Internal);
-    let words = "internal error: the report could not be made; the trace has what happened";
-    let mut report = empty_report(ending, words);
-    report.task_id = Some(task);
-    report.attempt = Some(1);
-    report.turns = run.record.turns;
-    let changed = run.shared.host.changes.of(run.shared.contract.run());
-    report.needs_review = !changed.is_empty();
-    report.changed_paths = changed.paths().take(MOST_PATHS).map(str::to_owned).collect();
-    report.trace = Some(run.shared.contract.run().clone());
-    report.usage =
-        Spent::new(&run.record.usage_total, run.record.tool_calls, run.record.duration_ms);
-    (ending, report)
-}
-
-/// The report becomes a snippet that a later task can be given, which the report says. Returns it
-/// as its parent reads it.
-async fn keep_report(
-    parent: &RunShared,
-    task: TaskId,
-    report: &mut Report,
-    sensitivity: Sensitivity,
-) -> String {
-    let key = format!("report:{}", task.0);
-    report.next = format!("{} It can be given to another task as `{key}`.", report.next);
-    *report = report.clone().capped();
-    let json = report.to_json();
-    let text = if report.status == Status::Completed {
-        json.clone()
-    } else {
-        format!("(unconfirmed, {})\n{json}", report.status.as_str())
-    };
-    let source = format!("the report of task {task}");
-    let card = parent.store().put(key, SnippetKind::Report, source, text.clone(), sensitivity);
-    let fact = Fact::ContextAdded { card, sensitivity, text: Some(text) };
-    // What a child may hand on is its own; what the user's run may, is the session's.
-    let deeper = parent.contract.depth() > 0;
-    let origin = if deeper { parent.origin.clone() } else { Origin::session() };
-    parent.host.emit(&origin, fact).await;
-    json
-}
-
-fn task_end(child: ChildEnd, ending: Ending, json: String) -> CallEnd {
+pub(super) fn task_end(child: ChildEnd, ending: Ending, json: String) -> CallEnd {
     let failure = match ending.status() {
         Status::Completed => None,
         Status::Cancelled => Some(Failure::Cancelled),
@@ -304,9 +259,14 @@ fn task_end(child: ChildEnd, ending: Ending, json: String) -> CallEnd {
     CallEnd { output, failure, duration_ms: 0, child: Some(child), left_behind: false }
 }
 
-/// A task that was cancelled in the queue: a report, and no run.
-async fn never_started(parent: &RunShared, ticket: &Ticket, ending: Ending) -> CallEnd {
-    let mut report = empty_report(ending, "Cancelled while it waited for a place; it never ran.");
+/// A task that was cancelled before it began: a report, and no run.
+async fn never_started(
+    parent: &RunShared,
+    ticket: &Ticket,
+    ending: Ending,
+    summary: &str,
+) -> CallEnd {
+    let mut report = empty_report(ending, summary);
     report.task_id = Some(ticket.task);
     report.attempt = Some(1);
     let json = keep_report(parent, ticket.task, &mut report, Sensitivity::Normal).await;
@@ -347,7 +307,7 @@ pub(super) async fn refuse(
     end
 }
 
-fn empty_report(ending: Ending, summary: &str) -> Report {
+pub(super) fn empty_report(ending: Ending, summary: &str) -> Report {
     Report {
         task_id: None,
         attempt: None,
@@ -397,7 +357,7 @@ fn child_shared(parent: &Arc<RunShared>, child: Child<'_>) -> Arc<RunShared> {
 }
 
 /// Gathers what the parent really has at this moment and looks at it.
-fn with_grant<T>(
+pub(super) fn with_grant<T>(
     parent: &RunShared,
     own: Option<&Ticket>,
     guidance: &Guidance,

@@ -1,7 +1,7 @@
 //! A batch of tool calls. Calls that only read run side by side, everything else alone; results are
 //! kept by call id, and the history orders them by call, whatever order they finish in.
 
-use std::panic::AssertUnwindSafe;
+use std::panic::{AssertUnwindSafe, resume_unwind};
 use std::sync::Arc;
 
 use futures_util::stream::FuturesUnordered;
@@ -17,7 +17,7 @@ use super::{keeping, lineage, use_tool};
 use crate::domain::approval::Deed;
 use crate::domain::event::{Fact, Failure};
 use crate::domain::message::{ToolCall, ToolResult};
-use crate::domain::report::{Ending, Exhausted};
+use crate::domain::report::{By, Ending, Exhausted};
 use crate::tool::guard::{self, Admitted, RefusalKind, Refused};
 use crate::tool::{Shown, Tool, ToolOutput, excerpt};
 
@@ -94,7 +94,13 @@ pub async fn dispatch(run: &mut Run, calls: Vec<ToolCall>) -> Result<(), Ending>
                 running.push(perform(shared, call, planned).map(move |end| (index, end)));
             }
             let Some((index, end)) = running.next().await else { break };
-            batch.finish(run, index, end).await;
+            let finished = AssertUnwindSafe(batch.finish(run, index, end)).catch_unwind().await;
+            if let Err(panic) = finished {
+                // The run fails; what runs beside that comes to its own end first.
+                run.shared.scope.fire(Ending::Cancelled(By::Parent));
+                while running.next().await.is_some() {}
+                resume_unwind(panic);
+            }
         }
         run.shared.seat.come_back(&run.shared.scope).await;
     }
@@ -345,5 +351,38 @@ pub(super) fn call_line(call: &ToolCall) -> String {
         Some(Value::String(text)) => format!("{} {}", call.name, excerpt::one_line(text, 60)),
         Some(other) => format!("{} {}", call.name, excerpt::one_line(&other.to_string(), 60)),
         None => call.name.clone(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+
+    use super::*;
+    use crate::tool::toolbox::Toolbox;
+
+    #[test]
+    fn only_neighbours_that_read_share_a_segment() {
+        let tools = Toolbox::standard();
+        let planned = |name: &str| match tools.get(name) {
+            Some(tool) => Planned::Tool { tool: Arc::clone(tool), arguments: Value::Null },
+            None => decided(CallEnd::unstarted(Failure::Refused, "no such tool")),
+        };
+        let table: [(&[&str], &[&[usize]]); 6] = [
+            (&[], &[]),
+            (&["read_file", "search", "list_files"], &[&[0, 1, 2]]),
+            (&["bash", "bash"], &[&[0], &[1]]),
+            (&["read_file", "write_file", "read_file"], &[&[0], &[1], &[2]]),
+            (&["search", "search", "run_tests", "search", "search"], &[&[0, 1], &[2], &[3, 4]]),
+            (&["edit_file", "unknown", "read_file", "bash"], &[&[0], &[1, 2], &[3]]),
+        ];
+        for (names, expected) in table {
+            let found = segments(names.iter().map(|name| planned(name)).collect());
+            let places: Vec<Vec<usize>> = found
+                .iter()
+                .map(|segment| segment.iter().map(|(place, _)| *place).collect())
+                .collect();
+            assert_eq!(places, expected, "{names:?}");
+        }
     }
 }

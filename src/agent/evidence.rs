@@ -18,9 +18,13 @@ use crate::workspace::existence::Existence;
 const MOST_EVIDENCE: usize = 100;
 /// How long checking them may take.
 const CHECK_TIME: Duration = Duration::from_secs(1);
+/// How long one place may be looked at beyond that: a file system may hang.
+const HANGS: Duration = Duration::from_secs(1);
+/// How a look that hangs is named.
+const LOOKING: &str = "the look at what the report cites";
 
 /// Checks the first hundred cited places. A child's end does not wait for them: what is not looked
-/// at within a second stays unverified.
+/// at within a second stays unverified, and so does all of it if one look hangs.
 pub(super) async fn check(run: &Run, cited: &[Cited]) -> (Vec<Evidence>, Vec<Warning>) {
     let scopes = run.shared.contract.paths().to_vec();
     let workspace = Arc::clone(&run.shared.host.workspace);
@@ -39,9 +43,10 @@ pub(super) async fn check(run: &Run, cited: &[Cited]) -> (Vec<Evidence>, Vec<War
         };
         kept.into_iter().map(look).collect::<Vec<_>>()
     });
-    let checked = match looking.await {
-        Ok(checked) => checked,
-        Err(_) => unchecked.into_iter().map(unverified).collect(),
+    let in_time = tokio::time::timeout(CHECK_TIME + HANGS, looking);
+    let checked = match run.shared.scope.last_look(LOOKING, in_time).await {
+        Some(Ok(Ok(checked))) => checked,
+        Some(Ok(Err(_)) | Err(_)) | None => unchecked.into_iter().map(unverified).collect(),
     };
     let (evidence, doubts): (Vec<Evidence>, Vec<Option<Warning>>) = checked.into_iter().unzip();
     let mut warnings: Vec<Warning> = doubts.into_iter().flatten().collect();

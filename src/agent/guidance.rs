@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use super::cancel::CancelScope;
 use super::host::Host;
 use crate::domain::guidance::{Guidance, GuidanceFile};
 use crate::domain::request::TaskRequest;
@@ -20,15 +21,16 @@ pub async fn read(host: &Host, paths: Vec<PathScope>) -> Guidance {
 }
 
 /// The rules that could apply to the child of this request. What of it is no path is refused when
-/// the contract is made.
+/// the contract is made. A child that is cancelled while they are read does without.
 pub(super) async fn for_request(
     host: &Host,
     request: &TaskRequest,
     parents: &[PathScope],
+    child: &CancelScope,
 ) -> Guidance {
     let paths = match &request.allowed_paths {
         Some(asked) => asked.iter().filter_map(|path| PathScope::parse(path).ok()).collect(),
         None => parents.to_vec(),
     };
-    read(host, paths).await
+    child.last_look("reading the project's rules", read(host, paths)).await.unwrap_or_default()
 }

@@ -37,6 +37,8 @@ pub struct Record {
     pub processes_ended: u32,
     /// Requests, its own and of those below it, that were open when they were cancelled.
     pub connections_closed: u32,
+    /// Tokens, by estimate, that came in after a cancel, for it and those below it.
+    pub tokens_after_cancel: u64,
     /// Calls that did not end in time after a cancel, and processes that could not be ended, with
     /// those of its descendants.
     pub not_ended: Vec<String>,
@@ -57,6 +59,8 @@ pub struct ChildEnd {
     pub processes_ended: u32,
     /// Requests that were open.
     pub connections_closed: u32,
+    /// Tokens that came in after a cancel.
+    pub tokens_after_cancel: u64,
     /// What could not be ended.
     pub not_ended: Vec<String>,
 }
@@ -65,7 +69,14 @@ impl ChildEnd {
     /// A task that never ran.
     pub fn never_ran(report: Report) -> Self {
         let (usage_total, not_ended) = (Usage::none(), Vec::new());
-        Self { report, usage_total, processes_ended: 0, connections_closed: 0, not_ended }
+        Self {
+            report,
+            usage_total,
+            processes_ended: 0,
+            connections_closed: 0,
+            tokens_after_cancel: 0,
+            not_ended,
+        }
     }
 
     /// A child that was recorded.
@@ -75,6 +86,7 @@ impl ChildEnd {
             usage_total: record.usage_total,
             processes_ended: record.processes_ended,
             connections_closed: record.connections_closed,
+            tokens_after_cancel: record.tokens_after_cancel,
             not_ended: record.not_ended.clone(),
         }
     }
@@ -96,6 +108,7 @@ impl Default for Record {
             heard: Vec::new(),
             processes_ended: 0,
             connections_closed: 0,
+            tokens_after_cancel: 0,
             not_ended: Vec::new(),
             failure: None,
             duration_ms: 0,
@@ -124,6 +137,7 @@ impl Record {
         self.tool_calls += child.report.usage.tool_calls;
         self.processes_ended += child.processes_ended;
         self.connections_closed += child.connections_closed;
+        self.tokens_after_cancel += child.tokens_after_cancel;
         self.not_ended.extend(child.not_ended);
         self.children.push(child.report);
     }

@@ -276,6 +276,8 @@ async fn step(run: &mut Run) -> Result<ControlFlow<Ending>, Ending> {
     }
     steering::boundary(run).await?;
     compact::if_due(run).await?;
+    // A summary takes as long as a turn does; the run may have been paused meanwhile.
+    steering::boundary(run).await?;
     let mut plan = run.plan()?;
     run.begin_turn(&plan);
     let answer = match turn::take(run, &mut plan).await {
@@ -335,11 +337,13 @@ async fn final_text(
         Some(StopReason::MaxTokens) => {
             ControlFlow::Break(Ending::Exhausted(Exhausted::OutputTokens))
         }
-        _ => match conclude::question_about_report(run) {
-            Some(question) => ask_again(run, question).await,
-            None if steering::hears_before_it_ends(run).await? => ControlFlow::Continue(()),
-            None => ControlFlow::Break(Ending::Completed),
-        },
+        Some(StopReason::EndTurn | StopReason::ToolUse | StopReason::Other(_)) | None => {
+            match conclude::question_about_report(run) {
+                Some(question) => ask_again(run, question).await,
+                None if steering::hears_before_it_ends(run).await? => ControlFlow::Continue(()),
+                None => ControlFlow::Break(Ending::Completed),
+            }
+        }
     })
 }
 

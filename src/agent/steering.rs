@@ -12,7 +12,7 @@ use super::cancel::CancelScope;
 use super::clock::{InFlight, RunClock};
 use super::run::{Run, RunShared};
 use crate::domain::budget::{Dimension, Limit};
-use crate::domain::event::{Fact, Level, MessageFact};
+use crate::domain::event::{Fact, Level, MessageFact, RunFinished};
 use crate::domain::report::{By, Ending, Exhausted};
 
 /// What makes a turn the last.
@@ -56,6 +56,7 @@ pub struct Steering {
 #[derive(Debug, Default)]
 struct Asked {
     stage: Stage,
+    end_told: bool,
     wrap_up: bool,
     words: VecDeque<String>,
 }
@@ -71,14 +72,22 @@ impl Asked {
 }
 
 impl Steering {
+    /// Does something to the run and tells of it in one step, unless its end was told: so that
+    /// nothing of this kind is told after the run's end. `act` must not wait.
+    pub fn before_its_end<T>(&self, act: impl FnOnce() -> T) -> Result<T, TooLate> {
+        let asked = self.asked();
+        if asked.end_told { Err(TooLate::Over) } else { Ok(act()) }
+    }
+
+    /// The same, unless its last turn has begun.
+    pub fn while_going<T>(&self, act: impl FnOnce() -> T) -> Result<T, TooLate> {
+        let asked = self.asked();
+        asked.require_going().map(|()| act())
+    }
+
     /// True while the run may start nothing new.
     pub fn is_paused(&self) -> bool {
         *self.paused.borrow()
-    }
-
-    /// Whether anything can still be started that would have to wait.
-    pub fn can_pause(&self) -> Result<(), TooLate> {
-        self.asked().require_going()
     }
 
     /// The run starts nothing new, or goes on.
@@ -86,15 +95,16 @@ impl Steering {
         self.paused.send_replace(paused);
     }
 
-    /// Whether the next turn can be made the last; false if that was asked for before.
-    pub fn can_wrap_up(&self) -> Result<bool, TooLate> {
-        let asked = self.asked();
-        asked.require_going().map(|()| !asked.wrap_up)
-    }
-
-    /// The next turn is to be the last.
-    pub fn wrap_up(&self) {
-        self.asked().wrap_up = true;
+    /// The next turn is to be the last, which `tell` tells; false if that was asked for before.
+    /// `tell` must not wait.
+    pub fn wrap_up(&self, tell: impl FnOnce()) -> Result<bool, TooLate> {
+        let mut asked = self.asked();
+        asked.require_going()?;
+        let news = !std::mem::replace(&mut asked.wrap_up, true);
+        if news {
+            tell();
+        }
+        Ok(news)
     }
 
     /// Leaves words for the run's next boundary.
@@ -103,11 +113,6 @@ impl Steering {
         asked.require_going()?;
         asked.words.push_back(words);
         Ok(())
-    }
-
-    /// Whether the run can make use of more budget.
-    pub fn can_extend(&self) -> Result<(), TooLate> {
-        self.asked().require_going()
     }
 
     /// The run looks at its limits anew.
@@ -124,9 +129,13 @@ impl Steering {
             Some(because) => Some(LastTurn::Exhausted(because)),
             None => None,
         };
-        if last.is_some() && asked.stage == Stage::Going {
-            asked.stage = Stage::WrappingUp;
-        }
+        asked.stage = match (asked.stage, last) {
+            (Stage::Going, Some(_)) => Stage::WrappingUp,
+            // A last turn that could not be had, because its prompt was too long, was none: with
+            // shorter results there may be room for more than one.
+            (Stage::WrappingUp, None) => Stage::Going,
+            (stage, _) => stage,
+        };
         last
     }
 
@@ -212,12 +221,14 @@ pub(super) async fn boundary(run: &mut Run) -> Result<(), Ending> {
     Ok(())
 }
 
-/// A run that would end by itself has one turn more if words wait for it and a turn is left.
+/// A run that would end by itself has one turn more if words wait for it and that turn would not be
+/// its last: a run that had finished would else end as one that was cut. What waits then is told to
+/// have come too late.
 pub(super) async fn hears_before_it_ends(run: &mut Run) -> Result<bool, Ending> {
     if run.shared.contract.depth() == 0 || !run.shared.steering.has_words_or_closes() {
         return Ok(false);
     }
-    if run.plan().is_err() {
+    if !run.plan().is_ok_and(|plan| plan.wrap_up.is_none()) {
         return Ok(false);
     }
     hear(run).await?;
@@ -253,6 +264,14 @@ pub(super) async fn close(shared: &RunShared) {
     shared.emit(Fact::notice(Level::Warning, "UNHEARD", text)).await;
 }
 
+/// Tells the end of a run, after which nothing that is done to it is told any more.
+pub async fn tell_end(shared: &RunShared, finished: RunFinished) {
+    let place = shared.host.hub.place().await;
+    let mut asked = shared.steering.asked();
+    (asked.stage, asked.end_told) = (Stage::Over, true);
+    place.take(&shared.origin, Fact::RunFinished(Box::new(finished)));
+}
+
 /// Waits until the run has used its duration, however often that grows meanwhile; the time in which
 /// it waits for a person or is paused is not counted.
 pub(super) async fn time_is_up(shared: &RunShared) {
@@ -272,5 +291,29 @@ pub(super) async fn time_is_up(shared: &RunShared) {
             _ = extended.changed() => {}
             () = reached => return,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_last_turn_that_could_not_be_had_leaves_the_run_to_be_steered() {
+        let steering = Steering::default();
+        let last = steering.last_turn(Some(Exhausted::InputTokens));
+        assert_eq!(last, Some(LastTurn::Exhausted(Exhausted::InputTokens)));
+        assert_eq!(steering.tell("too late".to_owned()), Err(TooLate::WrappingUp));
+        assert_eq!(steering.while_going(|| ()), Err(TooLate::WrappingUp));
+        // The prompt was refused as too long; with shorter results there is room again.
+        assert_eq!(steering.last_turn(None), None);
+        assert_eq!(steering.tell("in time".to_owned()), Ok(()));
+        assert_eq!(steering.while_going(|| 7), Ok(7));
+        assert_eq!(steering.wrap_up(|| ()), Ok(true));
+        assert_eq!(steering.last_turn(None), Some(LastTurn::Asked));
+        assert_eq!(steering.close(), ["in time"]);
+        assert_eq!(steering.last_turn(None), Some(LastTurn::Asked));
+        assert_eq!(steering.while_going(|| ()), Err(TooLate::Over));
+        assert_eq!(steering.before_its_end(|| 7), Ok(7), "its end is yet to be told");
     }
 }

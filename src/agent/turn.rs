@@ -7,6 +7,7 @@ use std::time::Duration;
 use futures_util::StreamExt;
 use tokio::time::timeout;
 
+use super::late::{self, Writing};
 use super::run::{Run, RunShared};
 use super::steering::{self, LastTurn, Waiter};
 use crate::domain::event::Fact;
@@ -74,6 +75,7 @@ pub async fn take(run: &mut Run, plan: &mut TurnPlan) -> Result<AssistantMessage
             run.plan_again(plan)?;
             continue;
         }
+        run.record.tokens_after_cancel += answer.late_tokens;
         let ending = run.note_broken_turn(broken, plan.prompt_tokens);
         if plan.aside.is_none() {
             keep_partial(run, answer).await?;
@@ -127,9 +129,13 @@ async fn follow(
     let mut stream = shared.provider.stream(request);
     loop {
         let limit = shared.host.patience.limit(answer.began);
-        let next = shared.scope.race(timeout(limit, stream.next()));
-        let Ok(next) = next.await.map_err(Broken::Cancelled)? else {
-            return Err(Broken::Failed(stalled(shared, limit, answer.began)));
+        let next = match shared.scope.race(timeout(limit, stream.next())).await {
+            Ok(Ok(next)) => next,
+            Ok(Err(_)) => return Err(Broken::Failed(stalled(shared, limit, answer.began))),
+            Err(ending) => {
+                answer.late_tokens = late::count(&mut stream, answer.began);
+                return Err(Broken::Cancelled(ending));
+            }
         };
         match next {
             Some(Ok(_)) if answer.bytes > MOST_BYTES => {
@@ -311,6 +317,10 @@ struct Assembly {
     bytes: usize,
     /// True if it was cut here, so that the provider told no final figures.
     cut: bool,
+    /// Tokens, by estimate, that were there when the answer was cancelled, and that nobody gets.
+    late_tokens: u64,
+    /// When it was last told that a call is being written.
+    writing: Writing,
 }
 
 impl Assembly {
@@ -339,6 +349,7 @@ impl Assembly {
             Chunk::Redacted(data) => self.blocks.push(Block::Redacted { data }),
             Chunk::Opaque(data) => self.blocks.push(Block::Opaque { data }),
             Chunk::Alive => {}
+            Chunk::CallPart => return self.writing.sign(),
             Chunk::ToolCall(call) => self.blocks.push(Block::ToolCall(call)),
             Chunk::Usage(usage) => self.usage = Some(usage),
             Chunk::Stop(reason) => self.stop = Some(reason),
@@ -374,7 +385,8 @@ impl Assembly {
     fn estimate(&self, prompt_tokens: u64) -> Usage {
         Usage {
             input_tokens: prompt_tokens,
-            output_tokens: self.blocks.iter().map(Block::estimated_tokens).sum(),
+            output_tokens: self.blocks.iter().map(Block::estimated_tokens).sum::<u64>()
+                + self.late_tokens,
             estimated: true,
             ..Usage::default()
         }

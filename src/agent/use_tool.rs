@@ -4,7 +4,6 @@
 use std::future::Future;
 use std::panic::{AssertUnwindSafe, resume_unwind};
 use std::sync::Arc;
-use std::time::Duration;
 
 use futures_util::FutureExt;
 use serde_json::Value;
@@ -12,6 +11,7 @@ use tokio::sync::mpsc;
 use tokio::time::{Instant, timeout};
 
 use super::approve::{self, Permit, Wish};
+use super::cancel::CANCEL_GRACE;
 use super::changes;
 use super::clock::InFlight;
 use super::dispatch::CallEnd;
@@ -27,9 +27,6 @@ use crate::domain::report::{By, Ending};
 use crate::domain::role::Permission;
 use crate::tool::{Progress, Tool, ToolContext, ToolOutput};
 
-/// How long a tool may take to end after a cancel before it is left behind.
-pub(super) const CANCEL_GRACE: Duration = Duration::from_secs(2);
-
 /// Makes the call, if it may be made.
 pub(super) async fn use_tool(
     shared: &Arc<RunShared>,
@@ -37,9 +34,6 @@ pub(super) async fn use_tool(
     tool: &Arc<dyn Tool>,
     arguments: Value,
 ) -> CallEnd {
-    if shared.scope.ending().is_some() {
-        return CallEnd::unstarted(Failure::NotRun, "not run: cancelled before it started");
-    }
     let in_flight = shared.clock.enter();
     if let Err(ending) = wait_while_paused(shared, &in_flight).await {
         return not_run(ending);
@@ -55,20 +49,26 @@ pub(super) async fn use_tool(
         in_flight: &in_flight,
     };
     let permit = approve::permit(&wish).await;
-    // The answer may have come while the run was paused.
-    if matches!(permit, Permit::Allowed(_))
-        && let Err(ending) = wait_while_paused(shared, &in_flight).await
-    {
-        return not_run(ending);
-    }
-    // What is not run for want of an answer is free.
-    if !matches!(permit, Permit::Not(Failure::NotRun, _)) {
-        shared.tree.ledger().charge_promised_call(shared.account);
-    }
     match permit {
         Permit::Allowed(shown) => context.approved = shown.map(Arc::new),
-        Permit::Not(failure, words) => return CallEnd::unstarted(failure, words),
+        // What is not run for want of an answer is free.
+        Permit::Not(Failure::NotRun, words) => {
+            return CallEnd::unstarted(Failure::NotRun, words);
+        }
+        Permit::LeftBehind(words) => {
+            let unstarted = CallEnd::unstarted(Failure::NotRun, words);
+            return CallEnd { left_behind: true, ..unstarted };
+        }
+        Permit::Not(failure, words) => {
+            shared.tree.ledger().charge_promised_call(shared.account);
+            return CallEnd::unstarted(failure, words);
+        }
     }
+    // The answer may have come while the run was paused, or with a cancel right behind it.
+    if let Err(ending) = wait_while_paused(shared, &in_flight).await {
+        return not_run(ending);
+    }
+    shared.tree.ledger().charge_promised_call(shared.account);
     let (call_id, name) = (call.call.clone(), call.name.clone());
     shared.emit(Fact::ToolStarted { call: call_id, name, arguments: call.arguments.clone() }).await;
     let watch = changes::before(shared, tool.spec(), &arguments).await;
@@ -83,8 +83,10 @@ pub(super) async fn use_tool(
     CallEnd { output, failure, duration_ms, child: None, left_behind }
 }
 
+/// Waits while the run is paused; an error if it was cancelled, paused or not.
 async fn wait_while_paused(shared: &RunShared, in_flight: &InFlight) -> Result<(), Ending> {
-    steering::gate(&shared.steering, &shared.scope, Waiter::Call(in_flight)).await.map(drop)
+    steering::gate(&shared.steering, &shared.scope, Waiter::Call(in_flight)).await?;
+    shared.scope.ending().map_or(Ok(()), Err)
 }
 
 fn not_run(ending: Ending) -> CallEnd {

@@ -150,6 +150,7 @@ impl Books {
             | Fact::ContextAdded { .. }
             | Fact::TextDelta { .. }
             | Fact::ReasoningDelta { .. }
+            | Fact::ModelWriting
             | Fact::ToolStarted { .. }
             | Fact::ToolProgress { .. }
             | Fact::RetryScheduled { .. }
@@ -157,6 +158,7 @@ impl Books {
             | Fact::ApprovalDecided { .. }
             | Fact::FilesChanged { .. }
             | Fact::ModeChanged { .. }
+            | Fact::PreflightChanged { .. }
             | Fact::Compacted { .. }
             | Fact::Notice { .. }
             | Fact::CancelRequested { .. }

@@ -8,8 +8,9 @@
 //! [`spending`], [`extend`], [`context_store`], [`role`] (the program's own, or by [`front_matter`]
 //! and [`role_file`] a file's), [`scope`], [`violation`], [`request`], [`grant`], [`approval`],
 //! [`fence`], [`shell_words`], [`rules`], [`allowance`], [`permit`], [`hidden`], [`contract`] (made by
-//! [`narrow`], with [`fingerprint`], [`secrecy`], [`secret_value`] and [`allot`]), [`report`], [`stamp`],
-//! [`event`], [`books`], [`mod@line`], [`command`], [`exit`], and apart from all of them [`line_diff`].
+//! [`narrow`], with [`fingerprint`], [`secrecy`], [`secret_value`] and [`allot`]), [`preflight`],
+//! [`report`], [`stamp`], [`event`], [`books`], [`mod@line`], [`command`], [`exit`], and apart from all
+//! of them [`line_diff`].
 
 pub mod allot;
 pub mod allowance;
@@ -42,6 +43,7 @@ mod matching;
 pub mod message;
 pub mod narrow;
 pub mod permit;
+pub mod preflight;
 pub mod report;
 pub mod request;
 pub mod role;

@@ -6,6 +6,7 @@
 use std::collections::BTreeSet;
 
 use super::allot::{self, Allotment};
+use super::budget::Budget;
 use super::choose::{
     Child, MAX_ITEMS, TASK_TOOL, choose_context, choose_paths, choose_permissions, choose_tools,
     names,
@@ -34,7 +35,7 @@ pub(super) fn check(grant: &Grant<'_>, request: &TaskRequest) -> Result<Sha, Ref
     let mut draft = Draft::new(grant, request);
     let mut violations = std::mem::take(&mut draft.violations);
     if !violations.is_empty() {
-        violations.extend(draft.allot(grant, request).err().into_iter().flatten());
+        violations.extend(draft.allot(grant, request, None).err().into_iter().flatten());
     }
     match Refusal::from_all(violations) {
         Some(refusal) => Err(refusal),
@@ -42,21 +43,23 @@ pub(super) fn check(grant: &Grant<'_>, request: &TaskRequest) -> Result<Sha, Ref
     }
 }
 
-/// All nine checks; see [`Contract::narrow`].
+/// All nine checks; see [`Contract::narrow`]. Nothing that comes of them is above the ceiling.
 pub(super) fn narrow(
     grant: &Grant<'_>,
     request: &TaskRequest,
     issue: Issue,
+    ceiling: Option<&Budget>,
 ) -> Result<Contract, Refusal> {
     let mut draft = Draft::new(grant, request);
     let mut violations = std::mem::take(&mut draft.violations);
     if !violations.is_empty() {
-        violations.extend(draft.allot(grant, request).err().into_iter().flatten());
+        violations.extend(draft.allot(grant, request, ceiling).err().into_iter().flatten());
     }
     match (Refusal::from_all(violations), draft.role) {
         (Some(refusal), _) => Err(refusal),
         (None, Some(role)) => {
-            with_budget(grant, request, issued(grant, request, issue, draft, role), role)
+            let contract = issued(grant, request, issue, draft, role);
+            with_budget(grant, request, contract, role, ceiling)
         }
         (None, None) => Err(flawed()),
     }
@@ -68,10 +71,11 @@ fn with_budget(
     request: &TaskRequest,
     contract: Contract,
     role: &Role,
+    ceiling: Option<&Budget>,
 ) -> Result<Contract, Refusal> {
     let first_prompt = grant.briefer.first_prompt_tokens(&contract);
     let asked = request.budget.unwrap_or_default();
-    match allot::allot(grant, asked, Some(role), first_prompt) {
+    match allot::allot(grant, asked, Some(role), first_prompt, ceiling) {
         Ok(Allotment { budget, share }) => Ok(Contract { budget, share: Some(share), ..contract }),
         Err(violations) => Err(Refusal::from_all(violations).unwrap_or_else(flawed)),
     }
@@ -125,7 +129,12 @@ impl<'a> Draft<'a> {
 
     /// What is wrong with the budget of a request that is refused for something else. There is no
     /// contract then, so that the first prompt is at least what the request puts into it.
-    fn allot(&self, grant: &Grant<'_>, request: &TaskRequest) -> Result<Allotment, Vec<Violation>> {
+    fn allot(
+        &self,
+        grant: &Grant<'_>,
+        request: &TaskRequest,
+        ceiling: Option<&Budget>,
+    ) -> Result<Allotment, Vec<Violation>> {
         let texts = [Some(&request.task), Some(&request.expected_output)]
             .into_iter()
             .chain([request.done_when.as_ref(), request.must_not.as_ref()])
@@ -134,7 +143,8 @@ impl<'a> Draft<'a> {
         let chosen = self.context.iter().map(|entry| &entry.snippet);
         let snippets: u64 =
             chosen.chain(&self.rules).map(|snippet| estimate_tokens(&snippet.text)).sum();
-        allot::allot(grant, request.budget.unwrap_or_default(), self.role, words + snippets)
+        let asked = request.budget.unwrap_or_default();
+        allot::allot(grant, asked, self.role, words + snippets, ceiling)
     }
 }
 

@@ -123,6 +123,7 @@ impl Text {
             | Fact::ApprovalDecided { .. }
             | Fact::FilesChanged { .. }
             | Fact::ModeChanged { .. }
+            | Fact::PreflightChanged { .. }
             | Fact::RunStarted { .. }
             | Fact::RunFinished(_)
             | Fact::Message(_)
@@ -134,6 +135,7 @@ impl Text {
             | Fact::TurnStarted { .. }
             | Fact::TextDelta { .. }
             | Fact::ReasoningDelta { .. }
+            | Fact::ModelWriting
             | Fact::ToolProgress { .. }
             | Fact::Usage { .. }
             | Fact::Unknown => None,

@@ -73,6 +73,25 @@ impl Hub {
         // The only error is a hub that was told to finish: there is no one left to tell.
         drop(told);
     }
+
+    /// Waits for a place among the facts that the hub has yet to take, for one that is to be told in
+    /// the same step as something is done.
+    pub async fn place(&self) -> Place<'_> {
+        Place(self.facts.reserve().await.ok())
+    }
+}
+
+/// Room for one fact.
+pub struct Place<'a>(Option<mpsc::Permit<'a, (Origin, Fact)>>);
+
+impl Place<'_> {
+    /// Tells the fact: it comes after all that was told before this moment and before all that is
+    /// told after it.
+    pub fn take(self, origin: &Origin, fact: Fact) {
+        if let Some(permit) = self.0 {
+            permit.send((origin.clone(), fact));
+        }
+    }
 }
 
 /// The running hub, held by the one who ends it.

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::store::{Folder, RecordFile, Store};
-use super::trace::{FileName, ends, files, recorded};
+use super::trace::{FileName, ends, files, names_session, recorded};
 use crate::domain::event::{Event, Fact, RawOutput};
 use crate::domain::ids::SessionId;
 use crate::domain::line;
@@ -56,6 +56,8 @@ fn hint(error: &io::Error) -> &'static str {
 pub struct Journal {
     store: Box<dyn Store>,
     sheets: BTreeMap<FileName, Sheet>,
+    /// Known once the session's first event was written.
+    session: Option<SessionId>,
 }
 
 impl Journal {
@@ -66,7 +68,7 @@ impl Journal {
 
     /// A new session in any store.
     pub fn on(store: Box<dyn Store>) -> Self {
-        Self { store, sheets: BTreeMap::new() }
+        Self { store, sheets: BTreeMap::new(), session: None }
     }
 
     /// The session's folder, which is there once something was written.
@@ -79,10 +81,15 @@ impl Journal {
     /// Writes each event to the files it belongs into, all or none of its line.
     pub fn append(&mut self, events: &[Arc<Event>]) -> Result<(), JournalError> {
         for event in events {
+            if let Fact::SessionStarted { session, .. } = &event.fact {
+                self.session = Some(*session);
+            }
             self.keep_output(event)?;
             for name in files(event) {
                 let sheet = sheet(&mut self.sheets, self.store.as_mut(), &name)?;
-                sheet.add(&recorded(event, &name), ends(event, &name))?;
+                let linked = names_session(event, &name);
+                let session = self.session.filter(|_| linked);
+                sheet.add(&recorded(event, &name), session, ends(event, &name))?;
             }
         }
         for (name, sheet) in &mut self.sheets {
@@ -173,10 +180,15 @@ impl Sheet {
         Self { file: Some(file), seq: 0, length: 0, pending: Vec::new(), ended: false }
     }
 
-    fn add(&mut self, event: &Event, ends: bool) -> Result<(), JournalError> {
+    fn add(
+        &mut self,
+        event: &Event,
+        session: Option<SessionId>,
+        ends: bool,
+    ) -> Result<(), JournalError> {
         self.seq += 1;
         self.ended |= ends;
-        line::write(&mut self.pending, self.seq, event)
+        line::write_in(&mut self.pending, self.seq, session, event)
             .map_err(|source| JournalError::Json { id: event.id, source })
     }
 

@@ -7,6 +7,7 @@
 pub mod hub;
 pub mod jsonl;
 mod outlet;
+mod own_words;
 pub mod redact;
 mod shapes;
 pub mod store;

@@ -4,8 +4,9 @@
 
 use std::borrow::Cow;
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
+use super::own_words::{self, Place};
 use super::shapes::{self, Part};
 use crate::domain::event::{Fact, Level};
 use crate::domain::report::Report;
@@ -16,27 +17,6 @@ pub const REDACTED: &str = "(redacted)";
 /// Secrets of fewer bytes than this are not looked for: `local` or `ollama`, set where a server
 /// wants some key, would blot out ordinary words.
 pub const SHORTEST_SECRET: usize = 8;
-
-/// Fields whose values are words of this program. A secret that is such a word is no secret.
-const OWN_WORDS: [&str; 14] = [
-    "type",
-    "decision",
-    "mode",
-    "status",
-    "code",
-    "dimension",
-    "by",
-    "role",
-    "level",
-    "failure",
-    "kind",
-    "sensitivity",
-    "stop_reason",
-    "permissions",
-];
-
-/// Fields that hold sealed bytes, in which the shape of a key means nothing.
-const SEALED: [&str; 2] = ["signature", "data"];
 
 /// Blots out secrets.
 #[derive(Clone, Default)]
@@ -76,11 +56,11 @@ impl Redactor {
         matches!(self.text(&String::from_utf8_lossy(content)), Cow::Owned(_))
     }
 
-    /// The fact with every text in it redacted, keys of arguments included.
+    /// The fact with every text in it redacted; of what a model wrote also names of fields and numbers.
     #[must_use]
     pub fn fact(&self, fact: Fact) -> Fact {
         let Ok(mut value) = serde_json::to_value(&fact) else { return withheld() };
-        if !self.value(&mut value, "") {
+        if !self.value(&mut value, Place::Own, "") {
             return fact;
         }
         serde_json::from_value(value).unwrap_or_else(|_| withheld())
@@ -90,7 +70,7 @@ impl Redactor {
     #[must_use]
     pub fn report(&self, mut report: Report) -> Report {
         let redacted = serde_json::to_value(&report).and_then(|mut value| {
-            self.value(&mut value, "");
+            self.value(&mut value, Place::Report, "");
             serde_json::from_value(value)
         });
         redacted.unwrap_or_else(|_| {
@@ -140,35 +120,52 @@ impl Redactor {
         }
     }
 
-    /// Redacts in place; true if anything changed.
-    fn value(&self, value: &mut Value, field: &str) -> bool {
+    /// Redacts in place what a field of this name holds; true if anything changed.
+    fn value(&self, value: &mut Value, place: Place, field: &str) -> bool {
         match value {
-            Value::String(text) => self.string(text, field),
-            Value::Array(items) => {
-                items.iter_mut().fold(false, |changed, item| self.value(item, field) | changed)
-            }
+            Value::String(text) => self.string(text, place, field),
+            Value::Array(items) => items
+                .iter_mut()
+                .fold(false, |changed, item| self.value(item, place, field) | changed),
             Value::Object(fields) => {
                 let mut changed = false;
                 for (name, item) in fields.iter_mut() {
-                    changed |= self.value(item, name);
+                    changed |= self.value(item, place.of(name), name);
                 }
-                let dirty = fields.keys().any(|name| matches!(self.text(name), Cow::Owned(_)));
+                changed | (place.names_are_foreign() && self.names(fields, place))
+            }
+            Value::Number(number) if place.names_are_foreign() => {
+                let dirty = matches!(self.known(&number.to_string()), Cow::Owned(_));
                 if dirty {
-                    let whole = std::mem::take(fields).into_iter();
-                    *fields = whole.map(|(name, v)| (self.text(&name).into_owned(), v)).collect();
+                    *value = REDACTED.into();
                 }
-                changed | dirty
+                dirty
             }
             Value::Null | Value::Bool(_) | Value::Number(_) => false,
         }
     }
 
-    fn string(&self, text: &mut String, field: &str) -> bool {
-        let is_word = |c: char| c.is_ascii_alphabetic() || c == '_';
-        if OWN_WORDS.contains(&field) && text.chars().all(is_word) {
+    fn names(&self, fields: &mut Map<String, Value>, place: Place) -> bool {
+        let clean = |name: &str| match self.text(name) {
+            Cow::Owned(blotted) if place.of(name).names_are_foreign() => Some(blotted),
+            Cow::Owned(_) | Cow::Borrowed(_) => None,
+        };
+        let dirty = fields.keys().any(|name| clean(name).is_some());
+        if dirty {
+            let whole = std::mem::take(fields).into_iter();
+            *fields = whole.map(|(name, v)| (clean(&name).unwrap_or(name), v)).collect();
+        }
+        dirty
+    }
+
+    fn string(&self, text: &mut String, place: Place, field: &str) -> bool {
+        if own_words::is_own(place, field, text) {
             return false;
         }
-        let redacted = if SEALED.contains(&field) { self.known(text) } else { self.text(text) };
+        let redacted = match place {
+            Place::Sealed => self.known(text),
+            Place::Own | Place::Report | Place::Foreign => self.text(text),
+        };
         let Cow::Owned(redacted) = redacted else { return false };
         *text = redacted;
         true
@@ -187,8 +184,10 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::domain::budget::Preset;
     use crate::domain::event::Origin;
-    use crate::domain::ids::RunId;
+    use crate::domain::ids::{CallId, RunId};
+    use crate::domain::report::By;
     use crate::journal::stream_redact::StreamRedactor;
 
     const SECRET: &str = "hush-9f8e7d6c";
@@ -261,6 +260,50 @@ mod tests {
     }
 
     #[test]
+    fn a_secret_of_letters_is_blotted_out_of_what_a_model_wrote_whatever_its_field_is_called() {
+        let secret = "correcthorsebattery";
+        let redactor = Redactor::new(vec![secret.to_owned(), "8675309123".to_owned()]);
+        let words = serde_json::json!({
+            "role": secret, "mode": secret, "code": secret, "type": secret, "status": secret,
+            "kind": secret, "by": secret, "permissions": [secret], "data": secret,
+            "signature": [{ "stop_reason": secret, secret: 1 }],
+            "pin": 8_675_309_123_u64, "deep": { "level": [8_675_309_123_u64] }, "count": 3,
+        });
+        let call = serde_json::json!({ "call": "c1", "name": "x", "arguments": words });
+        let mut report = serde_json::to_value(sample_report()).unwrap();
+        report["findings"] = words.clone();
+        report["summary"] = secret.into();
+        let facts = [
+            serde_json::json!({ "type": "tool_started", "call": "c1", "name": "x", "arguments": words }),
+            serde_json::json!({ "type": "message", "role": "assistant", "text": secret,
+                "tool_calls": [call], "blocks": [{ "type": "opaque", "data": words }],
+                "stop_reason": secret }),
+            serde_json::json!({ "type": "notice", "level": "info", "code": secret, "text": "" }),
+        ];
+        for json in facts {
+            let fact: Fact = serde_json::from_value(json.clone()).unwrap();
+            let told = serde_json::to_string(&redactor.fact(fact)).unwrap();
+            assert!(!told.contains(secret) && !told.contains("8675309123"), "{told}");
+            assert!(!told.contains("WITHHELD"), "{told}");
+        }
+        let report: Report = serde_json::from_value(report).unwrap();
+        let told = redactor.report(report).to_json();
+        assert!(!told.contains(secret) && !told.contains("8675309123"), "{told}");
+        assert!(told.contains(r#""count":3"#), "{told}");
+    }
+
+    fn sample_report() -> Report {
+        serde_json::from_value(serde_json::json!({
+            "task_id": "t1", "attempt": 1, "status": "completed", "code": null, "dimension": null,
+            "by": null, "summary": "", "evidence": [], "warnings": [], "violations": [],
+            "changed_paths": [], "turns": 1, "next": "", "trace": "t1.1",
+            "usage": { "input_tokens": 1, "output_tokens": 1, "tool_calls": 1, "duration_ms": 1,
+                       "cost_usd": null },
+        }))
+        .unwrap()
+    }
+
+    #[test]
     fn sealed_bytes_keep_what_only_looks_like_a_key() {
         let fact: Fact = serde_json::from_value(serde_json::json!({
             "type": "message", "role": "assistant", "text": "", "tool_calls": [],
@@ -270,14 +313,33 @@ mod tests {
         assert_eq!(redactor().fact(fact.clone()), fact);
     }
 
-    /// What a reader of the stream gets of `pieces`.
+    /// What a person does to a run while its words come in.
+    fn steering(number: usize) -> Fact {
+        let (target, by) = ("r1".to_owned(), By::User);
+        match number % 6 {
+            0 => Fact::Paused { target, by },
+            1 => Fact::Resumed { target, by },
+            2 => Fact::WrapUpRequested { target, by },
+            3 => Fact::CancelRequested { target, by },
+            4 => Fact::ModelWriting,
+            _ => Fact::BudgetExtended {
+                target,
+                by,
+                text: String::new(),
+                limits: Preset::Normal.child(),
+            },
+        }
+    }
+
+    /// What a reader of the stream gets of `pieces`, with something done to the run between them.
     fn streamed(pieces: &[&str]) -> String {
         let mut stream = StreamRedactor::new(redactor());
         let origin = Origin::parent(RunId::parent(1));
         let mut told = String::new();
         let last = Fact::notice(Level::Info, "END", "");
         let deltas = pieces.iter().map(|piece| Fact::TextDelta { text: (*piece).to_owned() });
-        for fact in deltas.chain([last]) {
+        let between = deltas.enumerate().flat_map(|(at, delta)| [delta, steering(at)]);
+        for fact in between.chain([last]) {
             for (_, fact) in stream.pass(origin.clone(), fact) {
                 if let Fact::TextDelta { text } = fact {
                     told.push_str(&text);
@@ -303,6 +365,28 @@ mod tests {
             assert_eq!(streamed(&["a ", end]), told);
         }
         assert_eq!(streamed(&["a ", "hush"]), "a hush");
+    }
+
+    #[test]
+    fn words_of_one_call_wait_though_another_call_is_told_of() {
+        let mut stream = StreamRedactor::new(redactor());
+        let origin = Origin::parent(RunId::parent(1));
+        let progress =
+            |text: &str| Fact::ToolProgress { call: CallId::from("c1"), text: text.to_owned() };
+        assert_eq!(stream.pass(origin.clone(), progress("hush-9f")), []);
+        let finished = |call: &str| -> Fact {
+            serde_json::from_value(serde_json::json!({
+                "type": "tool_finished", "call": call, "name": "x", "ok": true, "output": "",
+                "bytes": 0, "truncated": false, "duration_ms": 1,
+            }))
+            .unwrap()
+        };
+        assert_eq!(stream.pass(origin.clone(), finished("c2")), [(origin.clone(), finished("c2"))]);
+        let told = stream.pass(origin.clone(), progress("8e7d6c!"));
+        assert_eq!(told, [(origin.clone(), progress("(redacted)!"))]);
+        assert_eq!(stream.pass(origin.clone(), progress("hush")), []);
+        let told = stream.pass(origin.clone(), finished("c1"));
+        assert_eq!(told, [(origin.clone(), progress("hush")), (origin, finished("c1"))]);
     }
 
     #[test]

@@ -41,12 +41,12 @@ impl StreamRedactor {
     }
 
     /// What may be told now: nothing where all words are held back, else the fact, after the words
-    /// of its run that were held back before it.
+    /// that were held back and that it is the end of.
     pub fn pass(&mut self, origin: Origin, fact: Fact) -> Vec<(Origin, Fact)> {
         if let Some((stream, text)) = streamed(&fact) {
             return self.words(origin, stream, text).into_iter().collect();
         }
-        let mut told = self.release(&origin);
+        let mut told = self.release(&origin, &fact);
         let (raw, fact) = apart(fact);
         let raw = raw.map(|RawOutput(text)| RawOutput(self.redactor.text(&text).into()));
         told.push((origin, together(raw, self.redactor.fact(fact))));
@@ -64,15 +64,49 @@ impl StreamRedactor {
         (!text.is_empty()).then(|| (origin, delta(stream, text)))
     }
 
-    fn release(&mut self, origin: &Origin) -> Vec<(Origin, Fact)> {
-        let tails = self.tails.remove(&origin.run).unwrap_or_default();
-        let held = tails.into_iter().filter(|tail| !tail.held.is_empty());
+    fn release(&mut self, origin: &Origin, fact: &Fact) -> Vec<(Origin, Fact)> {
+        let Some(tails) = self.tails.get_mut(&origin.run) else { return Vec::new() };
+        let (over, open): (Vec<Tail>, Vec<Tail>) =
+            std::mem::take(tails).into_iter().partition(|tail| tail.stream.ends_with(fact));
+        if open.is_empty() {
+            self.tails.remove(&origin.run);
+        } else {
+            *tails = open;
+        }
+        let held = over.into_iter().filter(|tail| !tail.held.is_empty());
         held.map(|tail| {
             let text = tail.blotted(&self.redactor.cut_short(&tail.held));
             (tail.origin, delta(tail.stream, text))
         })
         .collect()
     }
+}
+
+impl Stream {
+    /// True if no more words of the stream come once its run tells this. What others do to the run
+    /// falls anywhere between the pieces of a word.
+    fn ends_with(&self, fact: &Fact) -> bool {
+        match self {
+            Self::Text | Self::Reasoning => !falls_between(fact),
+            Self::Progress(own) => {
+                matches!(fact, Fact::RunFinished(_))
+                    || matches!(fact, Fact::ToolFinished { call, .. } if call == own)
+            }
+        }
+    }
+}
+
+/// True for what can be told of a run while its model's words come in.
+fn falls_between(fact: &Fact) -> bool {
+    matches!(
+        fact,
+        Fact::ModelWriting
+            | Fact::Paused { .. }
+            | Fact::Resumed { .. }
+            | Fact::WrapUpRequested { .. }
+            | Fact::BudgetExtended { .. }
+            | Fact::CancelRequested { .. }
+    )
 }
 
 impl Tail {

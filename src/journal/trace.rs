@@ -3,7 +3,8 @@
 //!
 //! ```text
 //! DIR/SESSION/session.jsonl       session and parent events, and each child's start and end
-//! DIR/SESSION/traces/t3.1.jsonl   everything about the first attempt at task t3
+//! DIR/SESSION/traces/t3.1.jsonl   everything about the first attempt at task t3; its first line
+//!                                 names the session too
 //! DIR/SESSION/outputs/42          what was cut from the output that event 42 tells, up to 10 MiB
 //! ```
 
@@ -51,7 +52,9 @@ pub fn files(event: &Event) -> Vec<FileName> {
     if event.fact.is_transient() {
         return Vec::new();
     }
-    let Some(trace) = trace_of(event) else { return vec![FileName::Session] };
+    let Some(trace) = trace_of(event) else {
+        return std::iter::once(FileName::Session).chain(trace_of_cancelled(event)).collect();
+    };
     let bounds = matches!(event.fact, Fact::RunStarted { .. } | Fact::RunFinished(_));
     if bounds { vec![FileName::Session, trace] } else { vec![trace] }
 }
@@ -72,6 +75,15 @@ pub fn recorded<'a>(event: &'a Event, file: &FileName) -> Cow<'a, Event> {
     Cow::Owned(event)
 }
 
+/// True if the line says which session it belongs to: the start of a run in its own trace, which may
+/// be read away from its folder.
+pub fn names_session(event: &Event, file: &FileName) -> bool {
+    match file {
+        FileName::Trace(_) => matches!(event.fact, Fact::RunStarted { .. }),
+        FileName::Session | FileName::Output(_) => false,
+    }
+}
+
 /// True if `event` ends what this file is about.
 pub fn ends(event: &Event, file: &FileName) -> bool {
     match file {
@@ -90,6 +102,17 @@ pub fn ends(event: &Event, file: &FileName) -> bool {
 fn trace_of(event: &Event) -> Option<FileName> {
     let origin = &event.origin;
     origin.parent_run.as_ref()?;
-    let (task, attempt) = origin.run.as_ref()?.as_str().split_once('.')?;
+    trace_named(origin.run.as_ref()?.as_str())
+}
+
+/// The trace of the child run that a person cancels, which is an event of the session: a trace has all
+/// that its run went through.
+fn trace_of_cancelled(event: &Event) -> Option<FileName> {
+    let Fact::CancelRequested { target, .. } = &event.fact else { return None };
+    trace_named(target).filter(|_| event.origin.run.is_none())
+}
+
+fn trace_named(run: &str) -> Option<FileName> {
+    let (task, attempt) = run.split_once('.')?;
     Some(FileName::Trace(RunId::child(task.parse().ok()?, attempt.parse().ok()?)))
 }

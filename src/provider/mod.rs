@@ -114,6 +114,8 @@ pub enum Chunk {
     Opaque(Value),
     /// The server said that it is still there. Shows nothing; resets the timer for silence.
     Alive,
+    /// The model has written more of a call, which comes once it is whole.
+    CallPart,
     /// A whole call.
     ToolCall(ToolCall),
     /// What the request has used so far; a later one replaces an earlier one.

@@ -24,6 +24,11 @@ pub trait Decoder {
     fn break_off(&mut self, detail: String) -> Step {
         Step::failed(detail)
     }
+
+    /// Bytes of the calls that are held back until they are whole; 0 where calls come whole.
+    fn call_bytes(&self) -> usize {
+        0
+    }
 }
 
 /// What one event brings.
@@ -116,8 +121,8 @@ impl<D: Decoder> Reading<D> {
         &self.decoder
     }
 
-    /// The next chunk. An event that shows nothing yet, such as a part of a call that is held back,
-    /// is a sign of life.
+    /// The next chunk. An event that shows nothing, such as a ping, is a sign of life; a part of a
+    /// call that is held back is one of the model's.
     pub async fn next(&mut self, client: &LazyClient) -> Option<Result<Chunk, ProviderError>> {
         loop {
             if let Some(item) = self.ready.pop_front() {
@@ -129,10 +134,12 @@ impl<D: Decoder> Reading<D> {
             match self.events.next().await {
                 Some(Ok(sse::Event::Alive)) => return Some(Ok(Chunk::Alive)),
                 Some(Ok(sse::Event::Data(data))) => {
+                    let before = self.decoder.call_bytes();
                     let step = self.decoder.take(&data);
                     self.take(step, client);
                     if self.ready.is_empty() && !self.over {
-                        return Some(Ok(Chunk::Alive));
+                        let grown = self.decoder.call_bytes() > before;
+                        return Some(Ok(if grown { Chunk::CallPart } else { Chunk::Alive }));
                     }
                 }
                 Some(Err(detail)) => {

@@ -1,12 +1,14 @@
 //! Ending what goes on before it ends by itself: one task, the answer, or all of it. It knows what
 //! can be cancelled, and leaves to the runs how they end.
 
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use super::Conversation;
 use crate::agent::cancel::CancelScope;
-use crate::domain::event::{Fact, Level};
+use crate::agent::steering::Steering;
+use crate::domain::event::{Fact, Level, Origin};
 use crate::domain::ids::TaskId;
 use crate::domain::report::{By, Ending};
 
@@ -19,7 +21,13 @@ impl Conversation {
     pub(super) async fn cancel_task(&mut self, task: TaskId) {
         match self.host.live.get(task) {
             Some(scope) if scope.ending().is_none() => {
-                self.cancel(&scope, task.to_string(), CANCELLED, By::User).await;
+                // A task that waits for its start has no run yet that could be named.
+                let (run, target) = match self.host.live.run(task) {
+                    Some(run) => (Some(Arc::clone(&run)), run.contract.run().to_string()),
+                    None => (None, task.to_string()),
+                };
+                let steering = run.as_ref().map(|run| &*run.steering);
+                self.cancel(&scope, steering, target, CANCELLED, By::User).await;
             }
             Some(_) => {}
             None => {
@@ -44,8 +52,9 @@ impl Conversation {
             return;
         }
         let (scope, target) = (running.scope.clone(), running.id.to_string());
+        let shared = Arc::clone(&running.shared);
         let unsent = self.typed.drain().len();
-        self.cancel(&scope, target, CANCELLED, By::User).await;
+        self.cancel(&scope, Some(&shared.steering), target, CANCELLED, By::User).await;
         if unsent > 0 {
             let text = match unsent {
                 1 => "stopped; the message that waited was not sent".to_owned(),
@@ -55,15 +64,35 @@ impl Conversation {
         }
     }
 
-    /// The event comes first, so that the record reads in the right order; but a cancel never
-    /// waits for a slow reader.
-    async fn cancel(&self, scope: &CancelScope, target: String, ending: Ending, by: By) {
-        let told = self.tell(Fact::CancelRequested { target, by });
-        tokio::pin!(told);
-        let in_time = tokio::time::timeout(TELL_FIRST, &mut told).await.is_ok();
-        scope.fire(ending);
-        if !in_time {
-            told.await;
+    /// The event comes first, so that the record reads in the right order, and not at all once the
+    /// run's end has begun; but a cancel never waits for a slow reader.
+    async fn cancel(
+        &self,
+        scope: &CancelScope,
+        run: Option<&Steering>,
+        target: String,
+        ending: Ending,
+        by: By,
+    ) {
+        let fact = Fact::CancelRequested { target, by };
+        let tell = async {
+            let place = self.host.hub.place().await;
+            let take = || place.take(&Origin::session(), fact);
+            if let Some(run) = run {
+                return run.before_its_end(take).is_ok();
+            }
+            take();
+            true
+        };
+        tokio::pin!(tell);
+        match tokio::time::timeout(TELL_FIRST, &mut tell).await {
+            Ok(true) => scope.fire(ending),
+            // It has ended by itself; what it says of its end is on its way.
+            Ok(false) => {}
+            Err(_) => {
+                scope.fire(ending);
+                tell.await;
+            }
         }
     }
 
@@ -71,8 +100,8 @@ impl Conversation {
     pub(super) async fn end_running(&mut self, ending: Ending) {
         let Some(running) = self.running.take() else { return };
         if running.scope.ending().is_none() && !running.over.load(Ordering::Acquire) {
-            let target = running.id.to_string();
-            self.cancel(&running.scope, target, ending, By::Shutdown).await;
+            let (target, steering) = (running.id.to_string(), &running.shared.steering);
+            self.cancel(&running.scope, Some(steering), target, ending, By::Shutdown).await;
         }
         // The run has told all it had to tell when its task ends; what it returns is not needed.
         drop(running.task.await);

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::agent::host::Typed;
 use crate::agent::run::{Run, run_agent};
-use crate::agent::{changes, compact, conclude};
+use crate::agent::{changes, compact, conclude, steering};
 use crate::domain::event::{Fact, Level, RunFinished};
 use crate::domain::hash::Sha;
 use crate::domain::history::History;
@@ -78,7 +78,7 @@ async fn announce(run: &Run) {
             role: shared.contract.role().to_owned(),
             description: None,
             depth: 0,
-            contract: shared.contract.view(),
+            contract: shared.contract.view().going_to(shared.provider.identity().host.clone()),
             totals: Some(totals),
         })
         .await;
@@ -100,7 +100,7 @@ async fn finish(run: Run, ending: Ending) -> History {
     if let Some(text) = changes::cut(shared.host.changes.of(shared.contract.run()).len()) {
         shared.emit(Fact::notice(Level::Warning, "CUT", text)).await;
     }
-    shared.emit(Fact::RunFinished(Box::new(finished))).await;
+    steering::tell_end(shared, finished).await;
     shared.host.run_ended(shared.contract.run());
     run.history
 }

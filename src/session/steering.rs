@@ -11,11 +11,12 @@ use crate::agent::steering::TooLate;
 use crate::domain::budget::Dimension;
 use crate::domain::command::{Steer, Target};
 use crate::domain::event::{Fact, Level};
-use crate::domain::extend::{self, Extension};
+use crate::domain::extend;
 use crate::domain::ids::TaskId;
 use crate::domain::report::By;
 use crate::domain::secrecy;
 use crate::domain::usage::MicroUsd;
+use crate::journal::hub::Place;
 
 /// The notice that a run cannot be steered, or not in this way.
 const NOT_STEERED: &str = "NOT_STEERED";
@@ -123,49 +124,62 @@ fn too_late(run: &RunShared, late: TooLate) -> String {
     }
 }
 
-/// Pauses, or lets go on. The event comes first, so that the record reads in the right order.
+/// Pauses, or lets go on. It is told in the same step as it is done, so that the record reads in the
+/// right order.
 async fn pause(run: &RunShared) -> Result<(), String> {
-    if run.steering.is_paused() {
-        run.emit(Fact::Resumed { target: target(run), by: By::User }).await;
-        run.steering.set_paused(false);
-        return Ok(());
-    }
-    run.steering.can_pause().map_err(|late| too_late(run, late))?;
-    run.emit(Fact::Paused { target: target(run), by: By::User }).await;
-    run.steering.set_paused(true);
-    Ok(())
+    let place = run.host.hub.place().await;
+    let (target, by) = (target(run), By::User);
+    let steering = &run.steering;
+    let done = if steering.is_paused() {
+        steering.before_its_end(|| {
+            place.take(&run.origin, Fact::Resumed { target, by });
+            steering.set_paused(false);
+        })
+    } else {
+        steering.while_going(|| {
+            place.take(&run.origin, Fact::Paused { target, by });
+            steering.set_paused(true);
+        })
+    };
+    done.map_err(|late| too_late(run, late))
 }
 
 /// The next turn is the last; one that is paused goes on for it.
 async fn wrap_up(run: &RunShared) -> Result<(), String> {
-    if !run.steering.can_wrap_up().map_err(|late| too_late(run, late))? {
+    let place = run.host.hub.place().await;
+    let fact = Fact::WrapUpRequested { target: target(run), by: By::User };
+    let asked = run.steering.wrap_up(|| place.take(&run.origin, fact));
+    if !asked.map_err(|late| too_late(run, late))? {
         return Err(format!("{} was already asked to wrap up", name(run)));
     }
-    run.emit(Fact::WrapUpRequested { target: target(run), by: By::User }).await;
-    run.steering.wrap_up();
     if run.steering.is_paused() {
-        run.emit(Fact::Resumed { target: target(run), by: By::User }).await;
-        run.steering.set_paused(false);
+        return pause(run).await;
     }
     Ok(())
 }
 
 async fn extend(run: &RunShared, money: Option<MicroUsd>) -> Result<(), String> {
-    let extended = raise(run, money)?;
+    let place = run.host.hub.place().await;
+    raise(run, money, place)?;
     run.steering.extended();
-    let (text, limits) = (extended.to_string(), extended.limits);
-    run.emit(Fact::BudgetExtended { target: target(run), by: By::User, text, limits }).await;
     Ok(())
 }
 
-/// One step under the ledger's lock, as the run's own decision about its last turn is.
-fn raise(run: &RunShared, money: Option<MicroUsd>) -> Result<Extension, String> {
+/// One step under the ledger's lock, as the run's own decision about its last turn is, and told in
+/// the same step.
+fn raise(run: &RunShared, money: Option<MicroUsd>, place: Place<'_>) -> Result<(), String> {
     let mut ledger = run.tree.ledger();
-    run.steering.can_extend().map_err(|late| too_late(run, late))?;
     ledger.set_elapsed_ms(run.account, run.elapsed_ms());
     if let Some(above) = &run.above {
         ledger.set_elapsed_ms(above.account, above.elapsed_ms());
     }
-    extend::extend(&mut ledger, run.account, run.contract.budget(), money)
-        .map_err(|why| format!("{} could not be extended: {why}", name(run)))
+    let raised = run.steering.while_going(|| {
+        let extended = extend::extend(&mut ledger, run.account, run.contract.budget(), money)
+            .map_err(|why| format!("{} could not be extended: {why}", name(run)))?;
+        let (text, limits) = (extended.to_string(), extended.limits);
+        let fact = Fact::BudgetExtended { target: target(run), by: By::User, text, limits };
+        place.take(&run.origin, fact);
+        Ok(())
+    });
+    raised.unwrap_or_else(|late| Err(too_late(run, late)))
 }

@@ -4,9 +4,11 @@ use crate::domain::event::Timestamp;
 use crate::domain::ids::{CallId, TaskId};
 use crate::domain::report::{Report, Status};
 
+use super::approval::Verdict;
 use super::call::Call;
 use super::changed::Changed;
 use super::conversation::Notice;
+use super::gauge::{self, Used};
 use super::kept_out::KeptOut;
 use super::run::{Doing, End, Run};
 
@@ -29,6 +31,8 @@ pub enum NodeState {
         /// How many wait before it, right now.
         position: u32,
     },
+    /// A person is asked whether it may start.
+    AskedAbout,
     /// Its run has begun.
     Running,
     /// Ended, or never started.
@@ -36,10 +40,17 @@ pub enum NodeState {
 }
 
 /// Why a child looks as if it would come to nothing.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Runaway {
     /// It asked for the same thing this many times in a row.
     Repeats(u32),
+    /// It went through the same calls again and again.
+    Cycles {
+        /// How many calls one round has.
+        calls: u32,
+        /// How many rounds.
+        times: u32,
+    },
     /// All of its calls failed, this many.
     OnlyErrors(u32),
     /// It has used more than three quarters of its turns.
@@ -49,6 +60,8 @@ pub enum Runaway {
         /// Its limit.
         of: u64,
     },
+    /// It has used more than three quarters of something else.
+    NearlyUsed(Used),
 }
 
 /// One child.
@@ -82,13 +95,17 @@ pub struct Node {
     pub text_version: u32,
     /// What the parent got of it.
     pub report: Option<Report>,
+    /// What a person said to its start, where they were asked.
+    pub verdict: Option<Verdict>,
     /// What the runtime said about it.
     pub notices: Vec<Notice>,
     pub(super) kept_out: Option<KeptOut>,
     pub(super) position: usize,
     pub(super) running: Vec<usize>,
     pub(super) asking: Vec<usize>,
-    pub(super) repeats: u32,
+    /// How many calls in a row were the same as the one before; as the second one before; as the
+    /// third one before.
+    pub(super) repeats: [u32; 3],
     pub(super) errors: u32,
     pub(super) successes: u32,
 }
@@ -100,7 +117,7 @@ impl Node {
     /// True until it has ended.
     pub fn is_live(&self) -> bool {
         match self.state {
-            NodeState::Queued { .. } | NodeState::Running => true,
+            NodeState::Queued { .. } | NodeState::AskedAbout | NodeState::Running => true,
             NodeState::Ended(_) => false,
         }
     }
@@ -114,7 +131,15 @@ impl Node {
     pub fn is_queued(&self) -> bool {
         match self.state {
             NodeState::Queued { .. } => true,
-            NodeState::Running | NodeState::Ended(_) => false,
+            NodeState::AskedAbout | NodeState::Running | NodeState::Ended(_) => false,
+        }
+    }
+
+    /// True while a person is asked whether it may start.
+    pub fn is_asked_about(&self) -> bool {
+        match self.state {
+            NodeState::AskedAbout => true,
+            NodeState::Queued { .. } | NodeState::Running | NodeState::Ended(_) => false,
         }
     }
 
@@ -147,7 +172,7 @@ impl Node {
     /// True if it changed files and did not complete: nobody vouches for what it left behind.
     pub fn needs_review(&self) -> bool {
         match &self.state {
-            NodeState::Queued { .. } | NodeState::Running => false,
+            NodeState::Queued { .. } | NodeState::AskedAbout | NodeState::Running => false,
             NodeState::Ended(end) => end.status != Status::Completed && self.changed().is_some(),
         }
     }
@@ -159,6 +184,7 @@ impl Node {
             (NodeState::Queued { position }, _) => {
                 Doing::Queued { position: *position, since: self.since }
             }
+            (NodeState::AskedAbout, _) => Doing::Asking { call: None, since: self.since },
             (NodeState::Running, Some(run)) => {
                 run.doing(self.asking_call().or_else(|| self.running_call()), now)
             }
@@ -174,14 +200,26 @@ impl Node {
     /// Why a live child looks as if it would come to nothing.
     pub fn runaway(&self) -> Option<Runaway> {
         let run = self.run.as_ref().filter(|_| self.is_live())?;
-        if self.repeats >= SUSPICIOUS {
-            return Some(Runaway::Repeats(self.repeats));
+        if let Some(repeats) = self.repetition() {
+            return Some(repeats);
         }
         if self.successes == 0 && self.errors >= SUSPICIOUS {
             return Some(Runaway::OnlyErrors(self.errors));
         }
-        let of = run.turns_limit.filter(|of| u64::from(run.turn) * 4 > of * 3)?;
-        Some(Runaway::TurnsNearlyUsed { turn: run.turn, of })
+        match run.turns_limit.filter(|of| u64::from(run.turn) * 4 > of * 3) {
+            Some(of) => Some(Runaway::TurnsNearlyUsed { turn: run.turn, of }),
+            None => gauge::nearly_used(run).map(Runaway::NearlyUsed),
+        }
+    }
+
+    /// The shortest round of calls that it has gone through too often.
+    fn repetition(&self) -> Option<Runaway> {
+        let rounds = (1..).zip(self.repeats).map(|(calls, same)| (calls, same / calls + 1));
+        let (calls, times) = rounds.into_iter().find(|(_, times)| *times >= SUSPICIOUS)?;
+        Some(match calls {
+            1 => Runaway::Repeats(times),
+            calls => Runaway::Cycles { calls, times },
+        })
     }
 }
 
@@ -192,6 +230,8 @@ pub struct Counts {
     pub running: usize,
     /// Those that wait for a place.
     pub queued: usize,
+    /// Those that a person is asked about before they start.
+    pub asked_about: usize,
     /// Those that completed.
     pub done: usize,
     /// Those that failed, or whose report was no use.
@@ -261,7 +301,9 @@ impl Delegations {
     /// How many there are of each kind.
     pub fn counts(&self) -> Counts {
         let queued = self.live().filter(|node| node.is_queued()).count();
-        Counts { queued, running: self.live.len() - queued, ..self.ended }
+        let asked_about = self.live().filter(|node| node.is_asked_about()).count();
+        let running = self.live.len() - queued - asked_about;
+        Counts { running, queued, asked_about, ..self.ended }
     }
 
     /// The first node as a screen lists them: the newest child of the parent.
@@ -324,6 +366,15 @@ impl Delegations {
     pub(super) fn wait(&mut self, id: NodeId, at: Timestamp) {
         if let Some(node) = self.nodes.get_mut(id.0) {
             node.state = NodeState::Queued { position: 0 };
+            node.since = at;
+        }
+        self.count_queue();
+    }
+
+    /// A person is asked whether it may start.
+    pub(super) fn asked_about(&mut self, id: NodeId, at: Timestamp) {
+        if let Some(node) = self.nodes.get_mut(id.0) {
+            node.state = NodeState::AskedAbout;
             node.since = at;
         }
         self.count_queue();
@@ -417,12 +468,13 @@ fn empty_node(
         text: String::new(),
         text_version: 0,
         report: None,
+        verdict: None,
         notices: Vec::new(),
         kept_out: None,
         position,
         running: Vec::new(),
         asking: Vec::new(),
-        repeats: 0,
+        repeats: [0; 3],
         errors: 0,
         successes: 0,
     }

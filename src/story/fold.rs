@@ -282,7 +282,7 @@ impl Story {
     }
 
     /// The node of a `task` call, made on first sight and linked to the call.
-    fn node_of_call(&mut self, event: &Event, id: &CallId) -> Option<NodeId> {
+    pub(super) fn node_of_call(&mut self, event: &Event, id: &CallId) -> Option<NodeId> {
         let parent = self.runs.delegating(&event.origin, id)?;
         let slot = self.runs.open(parent, Place::Parent);
         if let Some(node) = slot.children.get(id) {
@@ -312,7 +312,7 @@ impl Story {
         }
     }
 
-    fn name_node(
+    pub(super) fn name_node(
         &mut self,
         id: NodeId,
         task: Option<TaskId>,
@@ -348,7 +348,11 @@ impl Story {
         if !node.is_live() {
             return;
         }
-        let end = node.report.as_ref().map_or_else(|| end_by_failure(failure), End::from);
+        let mut end = node.report.as_ref().map_or_else(|| end_by_failure(failure), End::from);
+        // A no to its start is a person's, and no call of its own was denied.
+        if failure == Some(Failure::Denied) && node.verdict.is_some() {
+            end = End { code: None, by: Some(By::User), ..end };
+        }
         self.delegations.end(id, end, at);
     }
 

@@ -149,8 +149,12 @@ impl Story {
 
 impl Node {
     fn add_call(&mut self, call: Call) {
-        let repeated = self.calls.last().is_some_and(|last| last.same_as(&call));
-        self.repeats = if repeated { self.repeats + 1 } else { 1 };
+        let count = self.calls.len();
+        for (period, same) in (1..).zip(&mut self.repeats) {
+            let earlier = count.checked_sub(period).and_then(|place| self.calls.get(place));
+            let repeated = earlier.is_some_and(|earlier| earlier.same_as(&call));
+            *same = if repeated { *same + 1 } else { 0 };
+        }
         self.calls.push(call);
     }
 }

@@ -54,6 +54,34 @@ impl Gauge {
     }
 }
 
+/// What of a run, beside its turns, is used up to more than three quarters, the tightest first, as of
+/// its newest request: at this rate it may run out before it reports.
+pub(super) fn nearly_used(run: &Run) -> Option<Used> {
+    let mut all: Vec<Used> = Dimension::ALL
+        .into_iter()
+        .filter(|dimension| *dimension != Dimension::Turns)
+        .map(|dimension| {
+            let limit = run.contract.budget[dimension];
+            let used = match dimension {
+                Dimension::Duration => {
+                    let left = run.remaining.and_then(|remaining| remaining.duration_ms);
+                    let left = left.map(|left| u64::try_from(left).unwrap_or(0));
+                    limit.finite().zip(left).map(|(limit, left)| limit.saturating_sub(left))
+                }
+                Dimension::Turns
+                | Dimension::InputTokens
+                | Dimension::OutputTokens
+                | Dimension::ToolCalls
+                | Dimension::CostUsd => used(run, dimension, run.since),
+            };
+            Used { dimension, used, limit }
+        })
+        .filter(|used| used.ratio() > 0.75)
+        .collect();
+    all.sort_by(|a, b| b.ratio().total_cmp(&a.ratio()));
+    all.into_iter().next()
+}
+
 fn used(run: &Run, dimension: Dimension, now: Timestamp) -> Option<u64> {
     match dimension {
         Dimension::Turns => Some(u64::from(run.turn)),

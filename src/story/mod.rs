@@ -28,6 +28,7 @@ use crate::domain::books::Books;
 use crate::domain::budget::Budget;
 use crate::domain::event::{Event, Fact, Level};
 use crate::domain::ids::{CallId, SessionId};
+use crate::domain::preflight::PreflightPolicy;
 use crate::domain::report::Report;
 use crate::domain::usage::{MicroUsd, Usage};
 
@@ -111,6 +112,7 @@ pub struct Story {
     parent_asking: Vec<usize>,
     approvals: Approvals,
     grants: Vec<Grant>,
+    preflight: PreflightPolicy,
     /// The user's own commands, as entries, and those of them that run.
     own: HashMap<CallId, usize>,
     own_running: Vec<CallId>,
@@ -149,7 +151,7 @@ impl Story {
                 self.turn_started(event, *turn, *of, *wrap_up);
             }
             Fact::TextDelta { text } => self.text_delta(event, text),
-            Fact::ReasoningDelta { .. } => self.words_came(origin, event.ts),
+            Fact::ReasoningDelta { .. } | Fact::ModelWriting => self.words_came(origin, event.ts),
             Fact::Message(message) => self.message(event, message),
             Fact::ToolStarted { call, name, arguments } if origin.run.is_none() => {
                 self.own_started(event, call, name, arguments);
@@ -191,9 +193,10 @@ impl Story {
                 }
             }
             Fact::ApprovalRequested { .. } => self.approval_requested(event),
-            Fact::ApprovalDecided { call, decision, by, reason } => {
-                let reason = reason.clone();
-                let verdict = Verdict { decision: *decision, by: *by, reason };
+            Fact::PreflightChanged { policy } => self.preflight = *policy,
+            Fact::ApprovalDecided { call, decision, by, reason, amended } => {
+                let (reason, amended) = (reason.clone(), amended.clone().map(Box::new));
+                let verdict = Verdict { decision: *decision, by: *by, reason, amended };
                 self.approval_decided(event, call, verdict);
             }
             Fact::FilesChanged { paths } => self.files_changed(origin, paths),
@@ -211,6 +214,11 @@ impl Story {
     /// The calls that wait for a person's word, the oldest first.
     pub fn approvals(&self) -> &Approvals {
         &self.approvals
+    }
+
+    /// Whether delegations are asked about.
+    pub fn preflight(&self) -> PreflightPolicy {
+        self.preflight
     }
 
     /// What a person allowed beyond single calls, the oldest first.

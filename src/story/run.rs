@@ -152,8 +152,10 @@ pub enum Doing<'a> {
     },
     /// A call waits for a person's word.
     Asking {
-        /// Which.
-        call: &'a Call,
+        /// Which; `None` if it is the child itself that may not start yet.
+        call: Option<&'a Call>,
+        /// Since when.
+        since: Timestamp,
     },
     /// Paused, and nothing goes on in it any more.
     Paused {
@@ -220,7 +222,9 @@ impl Run {
                 None => Doing::Silent { since: at },
             },
             Phase::Tools | Phase::Between => match call {
-                Some(call) if call.state == CallState::Asking => Doing::Asking { call },
+                Some(call) if call.state == CallState::Asking => {
+                    Doing::Asking { call: Some(call), since: call.since }
+                }
                 Some(call) => Doing::Calling { call },
                 None => match self.paused {
                     Some(since) => Doing::Paused { since },

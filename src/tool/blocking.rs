@@ -1,6 +1,5 @@
-//! File work off the async threads, raced with the call's token.
-
-use std::time::Duration;
+//! File work off the async threads, raced with the call's token. Whoever makes the call decides how
+//! long to wait for a thread that hangs in the kernel, because only they can tell of it.
 
 use tokio::task::JoinError;
 
@@ -9,10 +8,6 @@ use crate::domain::approval::Preview;
 use super::excerpt::whole_or_cut;
 use super::{PreviewFuture, ToolContext, ToolFuture, ToolOutput};
 
-/// How long a cancelled call waits for its thread, which polls the token itself; a file system that
-/// hangs in the kernel is left behind after that.
-const GRACE: Duration = Duration::from_secs(2);
-
 const CANCELLED: &str = "cancelled";
 
 /// What a tool's work gives: an output, or a failure in words.
@@ -20,7 +15,8 @@ pub(super) type Outcome = Result<ToolOutput, String>;
 
 /// Runs `work` where blocking is allowed. Nothing starts before the future is polled, nothing at
 /// all if the token has fired, and a panic in it becomes an error output. Of work that ends after
-/// the token has fired, what it did is still told.
+/// the token has fired, what it did is still told: the future ends with the thread, which polls the
+/// token, and not before it.
 pub(super) fn run(
     context: ToolContext,
     work: impl FnOnce(&ToolContext) -> Outcome + Send + 'static,
@@ -56,7 +52,7 @@ pub(super) fn preview(
 /// How work came to its end.
 enum Raced<T> {
     Ended(T),
-    /// The token fired; what the thread gave after that, if it did in time.
+    /// The token fired; what the thread gave after that, if it did not panic.
     Cancelled(Option<T>),
     Fault(JoinError),
 }
@@ -73,8 +69,7 @@ async fn race<T: Send + 'static>(
     let ended = tokio::select! {
         biased;
         () = cancel.cancelled() => {
-            let late = tokio::time::timeout(GRACE, &mut thread).await;
-            return Raced::Cancelled(late.ok().and_then(Result::ok));
+            return Raced::Cancelled(thread.await.ok());
         }
         ended = &mut thread => ended,
     };
@@ -124,6 +119,26 @@ mod tests {
         .await;
         assert_eq!((output.ok, output.text.as_str()), (false, "cancelled"));
         assert_eq!(output.effects.wrote, ["a.txt"]);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_call_whose_thread_hangs_does_not_pass_as_ended() {
+        let context = ToolContext::of_a_test();
+        let cancel = context.cancel.clone();
+        let (release, released) = std::sync::mpsc::channel::<()>();
+        let call = tokio::spawn(run(context, move |_| {
+            released.recv().unwrap();
+            Err("late".to_owned())
+        }));
+        tokio::task::yield_now().await;
+        cancel.cancel();
+        tokio::time::advance(std::time::Duration::from_mins(1)).await;
+        for _ in 0..10 {
+            tokio::task::yield_now().await;
+        }
+        assert!(!call.is_finished(), "whoever made the call would take the thread for gone");
+        release.send(()).unwrap();
+        assert_eq!(call.await.unwrap().text, "cancelled");
     }
 
     #[tokio::test]

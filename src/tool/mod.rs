@@ -207,7 +207,8 @@ pub trait Tool: Send + Sync {
     }
 
     /// Runs it. Arguments that do not fit the schema give an error output that names the field and
-    /// the expected type. The future ends soon after `context.cancel` fires.
+    /// the expected type. The future ends soon after `context.cancel` fires, and not before all that
+    /// the call started: of one that does not end in time its caller tells.
     fn run(&self, arguments: Value, context: ToolContext) -> ToolFuture;
 }
 

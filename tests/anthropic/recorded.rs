@@ -78,7 +78,7 @@ fn assert_blocks(chunks: &[Chunk], checked: &Value, place: &str) {
             Chunk::Redacted(_) => "redacted_thinking",
             Chunk::ToolCall(_) => "tool_use",
             Chunk::Opaque(block) => block["type"].as_str().unwrap(),
-            Chunk::Alive | Chunk::Usage(_) | Chunk::Stop(_) => continue,
+            Chunk::Alive | Chunk::CallPart | Chunk::Usage(_) | Chunk::Stop(_) => continue,
         };
         kinds.push(kind.to_owned());
     }

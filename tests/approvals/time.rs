@@ -165,7 +165,7 @@ async fn waiting_for_a_person_is_no_running_time_and_no_answer_is_no_denial() {
     let Some(Fact::ApprovalDecided { decision, by, .. }) = played.facts().find(expired) else {
         panic!("nothing expired");
     };
-    let verdict = Verdict { decision: *decision, by: *by, reason: None };
+    let verdict = Verdict { decision: *decision, by: *by, reason: None, amended: None };
     for (lang, denied) in [(Lang::En, "denied"), (Lang::Zh, "否决")] {
         assert!(!words::verdict(&verdict, lang).contains(denied));
     }

@@ -34,6 +34,7 @@ use offshoot::domain::event::{Event, Fact, RunFinished, Timestamp};
 use offshoot::domain::fence::{Fence, FenceLevel};
 use offshoot::domain::ids::SessionId;
 use offshoot::domain::message::{Message, ToolResult};
+use offshoot::domain::preflight::PreflightPolicy;
 use offshoot::domain::report::{Report, Status};
 use offshoot::domain::role::{Permission, Role};
 use offshoot::domain::role_file::RoleFile;
@@ -63,6 +64,7 @@ pub struct Stage {
     pub permissions: Vec<Permission>,
     pub paths: Vec<PathScope>,
     pub mode: Mode,
+    pub preflight: PreflightPolicy,
     pub rules: Rules,
     pub asker: Asker,
     pub keep_trust: Option<KeepTrust>,
@@ -97,6 +99,7 @@ impl Stage {
             permissions: vec![Permission::Read, Permission::Delegate],
             paths: vec![PathScope::all()],
             mode: Mode::FullAccess,
+            preflight: PreflightPolicy::Never,
             rules: Rules::default(),
             asker: Asker::Person,
             keep_trust: None,
@@ -154,6 +157,7 @@ impl Stage {
             permissions: self.permissions,
             paths: self.paths,
             mode: self.mode,
+            preflight: self.preflight,
             rules: self.rules,
             asker: self.asker,
             keep_trust: self.keep_trust,

@@ -86,7 +86,7 @@ pub async fn ask(
     let mut stream = provider.stream(request);
     while let Some(item) = stream.next().await {
         match (item, chunks.last_mut()) {
-            (Ok(Chunk::Alive), _) => {}
+            (Ok(Chunk::Alive | Chunk::CallPart), _) => {}
             (Ok(Chunk::Text(piece)), Some(Chunk::Text(text)))
             | (Ok(Chunk::Reasoning(piece)), Some(Chunk::Reasoning(text))) => text.push_str(&piece),
             (Ok(chunk), _) => chunks.push(chunk),

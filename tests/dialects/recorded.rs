@@ -112,6 +112,7 @@ fn assert_content(chunks: &[Chunk], checked: &Value, place: &str) {
             | Chunk::Redacted(_)
             | Chunk::Opaque(_)
             | Chunk::Alive
+            | Chunk::CallPart
             | Chunk::Usage(_)
             | Chunk::Stop(_) => {}
         }

@@ -248,13 +248,13 @@ async fn a_prompt_that_does_not_fit_is_told_apart_in_a_stream_too() {
 #[tokio::test]
 async fn what_shows_nothing_is_a_sign_of_life() {
     let silent = [
-        ": OPENROUTER PROCESSING\n\n".to_owned(),
-        calls(&one(&json!("a"), "search", "{\"pattern\":")),
+        (": OPENROUTER PROCESSING\n\n".to_owned(), Chunk::Alive),
+        (calls(&one(&json!("a"), "search", "{\"pattern\":")), Chunk::CallPart),
     ];
-    for body in silent {
+    for (body, sign) in silent {
         let server = serve(vec![Reply::events(body).ending(End::Hang)]).await;
         let mut stream = provider(&server).stream(request(vec![user("go")]));
-        assert_eq!(stream.next().await, Some(Ok(Chunk::Alive)));
+        assert_eq!(stream.next().await, Some(Ok(sign)));
         let more = tokio::time::timeout(Duration::from_millis(20), stream.next()).await;
         assert!(more.is_err(), "then it waits: {more:?}");
     }

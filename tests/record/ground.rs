@@ -96,6 +96,9 @@ pub fn run_started(role: &str, depth: u32, prompt: &str) -> Fact {
         contract: ContractView {
             prompt: prompt.to_owned(),
             expected_output: "an answer".to_owned(),
+            done_when: None,
+            must_not: None,
+            rules: false,
             context: Vec::new(),
             permissions: std::collections::BTreeSet::new(),
             paths: Vec::new(),
@@ -104,6 +107,7 @@ pub fn run_started(role: &str, depth: u32, prompt: &str) -> Fact {
             share: None,
             provider: "script".to_owned(),
             model: "script".to_owned(),
+            host: None,
         },
         totals: None,
     }

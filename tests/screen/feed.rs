@@ -95,6 +95,9 @@ pub fn contract(prompt: &str) -> ContractView {
     ContractView {
         prompt: prompt.to_owned(),
         expected_output: "the framework's name and where it is configured".to_owned(),
+        done_when: None,
+        must_not: None,
+        rules: false,
         context: vec![SnippetCard {
             key: "request".to_owned(),
             kind: SnippetKind::Request,
@@ -109,6 +112,7 @@ pub fn contract(prompt: &str) -> ContractView {
         share: Some(Share { turns: Some(0.5), input_tokens: Some(0.125), ..Share::default() }),
         provider: "script".to_owned(),
         model: "demo-1".to_owned(),
+        host: None,
     }
 }
 
@@ -286,6 +290,7 @@ impl Feed {
             diff,
             command,
             prefix: what.prefix.map(owned),
+            preflight: None,
         };
         self.add(origin, fact)
     }
@@ -300,7 +305,7 @@ impl Feed {
             | Decision::Expired => Decider::User,
         };
         let call = call.call.clone();
-        self.add(origin, Fact::ApprovalDecided { call, decision, by, reason: None })
+        self.add(origin, Fact::ApprovalDecided { call, decision, by, reason: None, amended: None })
     }
 
     pub fn writes(&mut self, origin: Origin, call: &ToolCall, text: &str) -> &mut Self {

@@ -1,6 +1,6 @@
 //! Events in, and what a reader knows after them.
 
-use offshoot::domain::budget::Dimension;
+use offshoot::domain::budget::{Dimension, Remaining};
 use offshoot::domain::event::{Fact, Failure, Level, MessageFact, Origin, Speaker};
 use offshoot::domain::ids::{CallId, RunId, TaskId};
 use offshoot::domain::message::ToolCall;
@@ -25,7 +25,9 @@ fn doing(story: &Story, task: u32, feed: &Feed) -> String {
         }
         Doing::Calling { call } => format!("calling {}", call.name),
         Doing::Cancelling { .. } => "cancelling".to_owned(),
-        Doing::Asking { call } => format!("asking {}", call.name),
+        Doing::Asking { call, .. } => {
+            format!("asking {}", call.map_or("whether it may start", |call| call.name.as_str()))
+        }
         Doing::Paused { since } => format!("paused {}", feed.now().millis_since(since)),
         Doing::Ended(end) => format!("ended {}", end.status.as_str()),
     }
@@ -439,6 +441,21 @@ fn a_runaway_is_named() {
     feed.turn(child(1), 16);
     assert_eq!(runaway(&feed), Some(Runaway::TurnsNearlyUsed { turn: 16, of: 20 }));
 
+    let mut cycling = Feed::new();
+    cycling.user(1, "hi").run(1).child(1, "c1", "a").turn(child(1), 1);
+    for (id, pattern) in ["x", "y", "z", "x", "y", "z", "x", "y"].into_iter().enumerate() {
+        let one = call(&format!("k{id}"), "search", json!({"pattern": pattern}));
+        cycling.says(child(1), "", vec![one]);
+        assert_eq!(runaway(&cycling), None, "after call {id}");
+    }
+    cycling.says(child(1), "", vec![call("k9", "search", json!({"pattern": "z"}))]);
+    assert_eq!(runaway(&cycling), Some(Runaway::Cycles { calls: 3, times: 3 }));
+    for pattern in ["p", "q", "p", "q", "p", "q"] {
+        let id = format!("m{}", cycling.now().0);
+        cycling.wait(1).says(child(1), "", vec![call(&id, "search", json!({"pattern": pattern}))]);
+    }
+    assert_eq!(runaway(&cycling), Some(Runaway::Cycles { calls: 2, times: 3 }));
+
     let mut failing = Feed::new();
     failing.user(1, "hi").run(1).child(1, "c1", "a").turn(child(1), 1);
     for id in ["a", "b", "c"] {
@@ -447,6 +464,45 @@ fn a_runaway_is_named() {
         failing.ends_with(child(1), &read, "no such file", 1, Some(Failure::Error));
     }
     assert_eq!(runaway(&failing), Some(Runaway::OnlyErrors(3)));
+}
+
+#[test]
+fn a_child_that_nearly_used_up_its_time_or_its_tokens_is_named_too() {
+    let left = |duration_ms: i64| {
+        let remaining = Remaining { duration_ms: Some(duration_ms), ..Remaining::default() };
+        Fact::Usage { usage: usage(10, 1, None), remaining }
+    };
+    let mut feed = Feed::new();
+    feed.user(1, "hi").run(1).child(1, "c1", "a").turn(child(1), 1);
+    let node = |feed: &Feed| feed.story.delegations().of_task(TaskId(1)).unwrap().clone();
+    let limit = |feed: &Feed, dimension| {
+        let run = node(feed).run.unwrap();
+        run.contract.budget[dimension].finite().unwrap()
+    };
+    let time = limit(&feed, Dimension::Duration);
+    let quarter = i64::try_from(time / 4).unwrap();
+    feed.add(child(1), left(quarter));
+    assert_eq!(node(&feed).runaway(), None);
+    feed.add(child(1), left(quarter - 1_000));
+    let Some(Runaway::NearlyUsed(used)) = node(&feed).runaway() else { panic!() };
+    assert_eq!((used.dimension, used.limit.finite()), (Dimension::Duration, Some(time)));
+    assert_eq!(used.used, Some(time - time / 4 + 1_000));
+    let tokens = limit(&feed, Dimension::OutputTokens);
+    feed.charged(child(1), usage(10, tokens, None));
+    let Some(Runaway::NearlyUsed(used)) = node(&feed).runaway() else { panic!() };
+    assert_eq!(used.dimension, Dimension::OutputTokens, "the tightest");
+}
+
+#[test]
+fn a_model_that_writes_a_long_call_is_not_silent() {
+    let mut feed = Feed::new();
+    feed.user(1, "hi").run(1).child(1, "c1", "look").turn(child(1), 1).wait(1_000);
+    for _ in 0..40 {
+        feed.add(child(1), Fact::ModelWriting).wait(1_000);
+        assert_eq!(doing(&feed.story, 1, &feed), "streaming");
+    }
+    feed.wait(3_000);
+    assert_eq!(doing(&feed.story, 1, &feed), "silent 4000");
 }
 
 #[test]

@@ -46,6 +46,17 @@ async fn a_child_that_would_end_hears_first_if_it_has_a_turn_left() {
     assert_eq!(last_messages(&played)[3], "and docs");
 }
 
+/// Its next turn would be its last, which would make a child that had finished one that was cut.
+#[tokio::test(start_paused = true)]
+async fn words_do_not_take_a_finished_child_into_its_last_turn() {
+    let mut call = task("c1", "alpha");
+    call["arguments"]["budget"] = json!({ "turns": 4 });
+    let script = script(&[call], &json!([{ "match": "alpha", "turns": child() }]));
+    let played = stage(&script).play_with("go", &[(8_000, steer(1, tell("and docs")))]).await;
+    assert_eq!(outcome(&played, 1), "completed: 3 turns, 2 calls, 8500 ms, unheard");
+    assert_eq!(played.task_result("c1").summary, "found");
+}
+
 #[tokio::test(start_paused = true)]
 async fn words_that_come_too_late_to_be_heard_are_told_to_be_lost() {
     let mut call = task("c1", "alpha");

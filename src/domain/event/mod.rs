@@ -24,6 +24,7 @@ use crate::domain::budget::{Budget, Remaining, Totals};
 use crate::domain::context_store::{Sensitivity, SnippetCard};
 use crate::domain::ids::{CallId, SessionId, TaskId};
 use crate::domain::ledger::Charge;
+use crate::domain::preflight::{Amendment, PreflightPolicy};
 use crate::domain::report::By;
 use crate::domain::usage::Usage;
 use crate::domain::violation::{Code, Violation};
@@ -33,7 +34,8 @@ mod parts;
 
 pub use account::{Account, Amounts};
 pub use parts::{
-    Change, ChangedPath, ContractView, MessageFact, RawOutput, Receipt, RunFinished, Share, Speaker,
+    Change, ChangedPath, ContractView, MessageFact, Preflight, RawOutput, Receipt, RunFinished,
+    Share, Speaker,
 };
 
 pub use crate::domain::stamp::{Origin, Timestamp};
@@ -211,6 +213,8 @@ pub enum Fact {
         /// The new reasoning.
         text: String,
     },
+    /// The model is writing a call, which is shown once it is whole. Transient; at most one a second.
+    ModelWriting,
     /// A message entered the history.
     Message(MessageFact),
     /// The guard let a call start.
@@ -296,6 +300,9 @@ pub enum Fact {
         /// What a wider answer would cover.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         prefix: Option<String>,
+        /// What the child would get, for a call that delegates.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        preflight: Option<Box<Preflight>>,
     },
     /// It does not wait any more: told exactly once for every call that was asked about. Without a
     /// question before it, a call was denied by a rule, the mode or a policy; what those allow is
@@ -310,6 +317,9 @@ pub enum Fact {
         /// Why, in words.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         reason: Option<String>,
+        /// What the child gets less than was shown, for a call that delegates.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        amended: Option<Amendment>,
     },
     /// Files of the workspace are not what they were before a call of this run.
     FilesChanged {
@@ -320,6 +330,11 @@ pub enum Fact {
     ModeChanged {
         /// What holds now.
         mode: Mode,
+    },
+    /// Whether delegations are asked about changed.
+    PreflightChanged {
+        /// What holds now.
+        policy: PreflightPolicy,
     },
     /// Older messages of a run's conversation were replaced by a summary. The record keeps them.
     Compacted {
@@ -341,7 +356,7 @@ pub enum Fact {
     },
     /// Somebody asked for a cancel. Nothing has ended yet.
     CancelRequested {
-        /// A run or a task.
+        /// The run, whoever asked; the task (`t3`) as long as it waits for its start and has no run.
         target: String,
         /// Who.
         by: By,
@@ -399,7 +414,10 @@ impl Fact {
     pub fn is_transient(&self) -> bool {
         matches!(
             self,
-            Self::TextDelta { .. } | Self::ReasoningDelta { .. } | Self::ToolProgress { .. }
+            Self::TextDelta { .. }
+                | Self::ReasoningDelta { .. }
+                | Self::ToolProgress { .. }
+                | Self::ModelWriting
         )
     }
 

@@ -6,15 +6,16 @@ use uuid::Uuid;
 
 use super::*;
 use crate::domain::approval::{Decider, Decision, Mode};
-use crate::domain::budget::{Remaining, Totals};
+use crate::domain::budget::{Dimension, Remaining, Totals};
 use crate::domain::context_store::SnippetCard;
 use crate::domain::event::{
-    Account, Amounts, Change, ChangedPath, Event, Fact, Failure, Level, Line, MessageFact, Origin,
-    Receipt, RunFinished, Speaker,
+    Account, Amounts, Change, ChangedPath, ContractView, Event, Fact, Failure, Level, Line,
+    MessageFact, Origin, Preflight, Receipt, RunFinished, Speaker,
 };
 use crate::domain::ids::{CallId, SessionId};
 use crate::domain::ledger::Charge;
 use crate::domain::message::{AssistantMessage, Block, StopReason, ToolCall};
+use crate::domain::preflight::{Amendment, PreflightPolicy};
 use crate::domain::report::{By, Ending, Exhausted, Report, Spent, Status};
 use crate::domain::usage::{MicroUsd, Usage};
 use crate::domain::violation::Violation;
@@ -31,6 +32,7 @@ fn word(fact: &Fact) -> &'static str {
         Fact::TurnStarted { .. } => "turn_started",
         Fact::TextDelta { .. } => "text_delta",
         Fact::ReasoningDelta { .. } => "reasoning_delta",
+        Fact::ModelWriting => "model_writing",
         Fact::Message(_) => "message",
         Fact::ToolStarted { .. } => "tool_started",
         Fact::ToolProgress { .. } => "tool_progress",
@@ -42,6 +44,7 @@ fn word(fact: &Fact) -> &'static str {
         Fact::ApprovalDecided { .. } => "approval_decided",
         Fact::FilesChanged { .. } => "files_changed",
         Fact::ModeChanged { .. } => "mode_changed",
+        Fact::PreflightChanged { .. } => "preflight_changed",
         Fact::Notice { .. } => "notice",
         Fact::CancelRequested { .. } => "cancel_requested",
         Fact::Paused { .. } => "paused",
@@ -54,7 +57,27 @@ fn word(fact: &Fact) -> &'static str {
     }
 }
 
-const KINDS: usize = 28;
+/// A contract as a person is shown it, with everything that may be left out of it.
+fn shown() -> ContractView {
+    let host = Host::new();
+    let asked = TaskRequest {
+        context_keys: strings(&["request"]),
+        done_when: Some(text("found")),
+        must_not: Some(text("guess")),
+        ..request()
+    };
+    host.narrow(&asked).unwrap().view().going_to(Some(text("api.example.org")))
+}
+
+fn less() -> Amendment {
+    let mut lowered = PerDimension::default();
+    lowered[Dimension::Turns] = Some(7);
+    lowered[Dimension::CostUsd] = Some(250_000);
+    lowered[Dimension::Duration] = Some(1_500);
+    Amendment::of(&shown(), &lowered, [text("request")]).unwrap()
+}
+
+const KINDS: usize = 30;
 
 fn call() -> CallId {
     CallId::from("c1")
@@ -230,6 +253,7 @@ fn delegation_rows() -> Vec<(Fact, Value)> {
                 folder: Some(text(".")),
                 fence: Some(text("fenced")),
                 prefix: Some(text("cargo test")),
+                preflight: None,
             },
             json!({"type": "approval_requested", "call": "c1", "name": "bash",
                 "summary": "cargo test", "command": "cargo test", "folder": ".",
@@ -241,9 +265,47 @@ fn delegation_rows() -> Vec<(Fact, Value)> {
                 decision: Decision::Deny,
                 by: Decider::User,
                 reason: Some(text("not now")),
+                amended: None,
             },
             json!({"type": "approval_decided", "call": "c1", "decision": "deny", "by": "user",
                 "reason": "not now"}),
+        ),
+        (
+            Fact::ApprovalRequested {
+                call: call(),
+                name: text("task"),
+                summary: text("start #3 researcher: look"),
+                diff: None,
+                command: None,
+                folder: None,
+                fence: None,
+                prefix: None,
+                preflight: Some(Box::new(Preflight {
+                    role: text("researcher"),
+                    description: text("look"),
+                    contract: shown(),
+                })),
+            },
+            json!({"type": "approval_requested", "call": "c1", "name": "task",
+                "summary": "start #3 researcher: look",
+                "preflight": {"role": "researcher", "description": "look",
+                    "contract": serde_json::to_value(shown()).unwrap()}}),
+        ),
+        (
+            Fact::ApprovalDecided {
+                call: call(),
+                decision: Decision::Once,
+                by: Decider::User,
+                reason: None,
+                amended: Some(less()),
+            },
+            json!({"type": "approval_decided", "call": "c1", "decision": "once", "by": "user",
+                "amended": {"budget": {"turns": 7, "cost_usd": 0.25, "duration_ms": 1_500},
+                    "dropped": ["request"]}}),
+        ),
+        (
+            Fact::PreflightChanged { policy: PreflightPolicy::Always },
+            json!({"type": "preflight_changed", "policy": "always"}),
         ),
         (
             Fact::FilesChanged {
@@ -340,6 +402,7 @@ fn turn_rows() -> Vec<(Fact, Value)> {
         ),
         (Fact::TextDelta { text: text("Lo") }, json!({"type": "text_delta", "text": "Lo"})),
         (Fact::ReasoningDelta { text: text("h") }, json!({"type": "reasoning_delta", "text": "h"})),
+        (Fact::ModelWriting, json!({"type": "model_writing"})),
         (
             Fact::ToolStarted { call: call(), name: text("search"), arguments: json!("{bro") },
             json!({"type": "tool_started", "call": "c1", "name": "search", "arguments": "{bro"}),
@@ -529,10 +592,10 @@ fn widen(value: &mut Value) {
 }
 
 #[test]
-fn only_deltas_and_progress_are_transient() {
+fn only_deltas_signs_of_writing_and_progress_are_transient() {
     let transient: Vec<&str> =
         rows().iter().filter(|(fact, _)| fact.is_transient()).map(|(fact, _)| word(fact)).collect();
-    assert_eq!(transient, ["text_delta", "reasoning_delta", "tool_progress"]);
+    assert_eq!(transient, ["text_delta", "reasoning_delta", "model_writing", "tool_progress"]);
 }
 
 #[test]

@@ -12,6 +12,7 @@ mod ledger;
 mod narrow;
 mod never_wider;
 mod permit;
+mod preflight;
 mod report;
 mod scope;
 mod spending;

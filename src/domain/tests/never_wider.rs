@@ -12,7 +12,7 @@ use crate::domain::request::BudgetRequest;
 
 /// Words from which a random request is made; most of them are held by most parents.
 #[derive(Debug, Clone)]
-struct Wish {
+pub(super) struct Wish {
     task: u32,
     role: usize,
     keys: Option<Vec<&'static str>>,
@@ -27,7 +27,7 @@ const KEYS: [&str; 4] = ["request", "rules", "local", "secret"];
 const PATHS: [&str; 8] = [".", "src", "src/a", "src/a/b.rs", "src2", "docs/**", "../src", "/"];
 
 impl Wish {
-    fn request(&self) -> TaskRequest {
+    pub(super) fn request(&self) -> TaskRequest {
         let [turns, input_tokens, output_tokens, tool_calls, cost_usd, duration_s] = self.limits;
         TaskRequest {
             task: format!("Do number {}.", self.task),
@@ -64,7 +64,7 @@ fn limit(scale: f64) -> impl Strategy<Value = Option<f64>> {
     proptest::option::weighted(0.25, number)
 }
 
-fn wish() -> impl Strategy<Value = Wish> {
+pub(super) fn wish() -> impl Strategy<Value = Wish> {
     let names: Vec<&'static str> = TOOLS.iter().map(|(name, _)| *name).collect();
     let permissions: Vec<&'static str> = Permission::ALL.iter().map(|p| p.name()).collect();
     let limits = (limit(1.0), limit(5e3), limit(1e2), limit(1.0), limit(0.01), limit(3.0))
@@ -125,7 +125,7 @@ fn start() -> impl Strategy<Value = Host> {
 }
 
 /// Holds the child against the parent without using the code that narrowed it.
-fn assert_not_wider(host: &Host, child: &Contract) {
+pub(super) fn assert_not_wider(host: &Host, child: &Contract) {
     let role = host.roles.get(child.role()).unwrap();
     assert!(child.permissions().is_subset(&host.permissions));
     for permission in child.permissions() {

@@ -46,6 +46,10 @@ struct Placed {
 }
 
 impl Decoder for Answer {
+    fn call_bytes(&self) -> usize {
+        self.blocks.iter().map(|placed| placed.block.call_bytes()).sum()
+    }
+
     fn take(&mut self, data: &str) -> Step {
         let Ok(event) = serde_json::from_str::<Value>(data) else {
             if data.trim() == "[DONE]" {

@@ -88,6 +88,14 @@ impl OpenBlock {
         }
     }
 
+    /// Bytes of a call's arguments so far, where they come in pieces.
+    pub fn call_bytes(&self) -> usize {
+        match self {
+            Self::Call { partial, .. } => partial.len(),
+            Self::Text(_) | Self::Thinking { .. } | Self::Redacted(_) | Self::Other { .. } => 0,
+        }
+    }
+
     /// Takes a delta; returns the words that it adds. Deltas of another kind than the block's add
     /// nothing.
     pub fn take(&mut self, delta: &Value) -> Option<Chunk> {

@@ -24,7 +24,7 @@ async fn read(pieces: Vec<Bytes>) -> Vec<Result<Chunk, String>> {
     let mut read: Vec<Result<Chunk, String>> = Vec::new();
     while let Some(item) = reading.next(&client).await {
         match (item, read.last_mut()) {
-            (Ok(Chunk::Alive), _) => {}
+            (Ok(Chunk::Alive | Chunk::CallPart), _) => {}
             (Ok(Chunk::Text(more)), Some(Ok(Chunk::Text(text))))
             | (Ok(Chunk::Reasoning(more)), Some(Ok(Chunk::Reasoning(text)))) => {
                 text.push_str(&more);

@@ -131,7 +131,8 @@ async fn ask_paced(request: Request, pace: Duration) -> AssistantMessage {
             | Chunk::Signature(_)
             | Chunk::Redacted(_)
             | Chunk::Opaque(_)
-            | Chunk::Alive => {}
+            | Chunk::Alive
+            | Chunk::CallPart => {}
         }
     }
     let blocks = [Block::Text { text }].into_iter().chain(calls).collect();

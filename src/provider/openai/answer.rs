@@ -264,6 +264,10 @@ impl Answer {
 }
 
 impl Decoder for Answer {
+    fn call_bytes(&self) -> usize {
+        self.calls.bytes()
+    }
+
     fn take(&mut self, data: &str) -> Step {
         self.events += 1;
         if self.shape == Shape::Whole {

@@ -56,6 +56,11 @@ impl Fragments {
         self.calls.len() > MAX_CALLS || self.argument_bytes > MAX_ARGUMENT_BYTES
     }
 
+    /// Bytes of the arguments so far.
+    pub fn bytes(&self) -> usize {
+        self.argument_bytes
+    }
+
     /// Takes the fragments of one event.
     pub fn take(&mut self, parts: &[Value]) {
         for (place, part) in parts.iter().enumerate() {

@@ -6,7 +6,7 @@ use ratatui::layout::Rect;
 
 use crate::domain::budget::{Budget, Dimension, Limit};
 use crate::domain::command::BudgetChoice;
-use crate::domain::event::{ContractView, Receipt, Share, Timestamp};
+use crate::domain::event::{ContractView, Receipt, Timestamp};
 use crate::domain::report::Report;
 use crate::domain::rules::Rules;
 use crate::sanitize;
@@ -18,7 +18,7 @@ use super::super::overlay::{Overlay, Page, PageRow, Paragraph};
 use super::super::paint::{self, Row, Tone, piece};
 use super::super::screen::Screen;
 use super::super::wrap;
-use super::{changes, code_words, gauge, kept_out, remark, sheet, words};
+use super::{changes, code_words, gauge, kept_out, preflight, remark, sheet, words};
 
 /// Draws a page over the panes.
 pub fn draw(story: &Story, screen: &Screen, overlay: &Overlay, buffer: &mut Buffer) {
@@ -137,6 +137,9 @@ pub fn child(story: &Story, node: &Node, lang: Lang, now: Timestamp) -> Vec<Para
         page.push(Paragraph::heading(node.description.clone()));
     }
     page.push(Paragraph::named(lang.pick("state", "状态"), state).toned(tone));
+    if let Some(verdict) = &node.verdict {
+        page.push(Paragraph::plain(words::verdict(verdict, lang)).toned(Tone::Quiet));
+    }
     if let Some(runaway) = node.runaway() {
         // The page is about this child, so the key means it.
         page.push(Paragraph::plain(words::runaway(runaway, "^X", lang)).toned(Tone::Warning));
@@ -181,7 +184,8 @@ fn standing(page: &mut Vec<Paragraph>, run: &Run, lang: Lang, now: Timestamp) {
     page.push(Paragraph::heading(lang.pick("Ledger", "账目")));
     let share = run.contract.share.unwrap_or_default();
     for used in Gauge::of(run, now).0 {
-        let part = share_of(share, used.dimension)
+        let part = share
+            .of(used.dimension)
             .map(|part| {
                 format!("  ({:.0}% {})", part * 100.0, lang.pick("of the parent's", "占父代理剩余"))
             })
@@ -193,17 +197,6 @@ fn standing(page: &mut Vec<Paragraph>, run: &Run, lang: Lang, now: Timestamp) {
     page.push(Paragraph::gap());
 }
 
-fn share_of(share: Share, dimension: Dimension) -> Option<f64> {
-    match dimension {
-        Dimension::Turns => share.turns,
-        Dimension::InputTokens => share.input_tokens,
-        Dimension::OutputTokens => share.output_tokens,
-        Dimension::ToolCalls => share.tool_calls,
-        Dimension::CostUsd => share.cost_usd,
-        Dimension::Duration => share.duration_ms,
-    }
-}
-
 fn contract(page: &mut Vec<Paragraph>, contract: &ContractView, lang: Lang) {
     page.push(Paragraph::heading(lang.pick("What it was given", "它得到了什么")));
     page.push(Paragraph::named(lang.pick("task", "任务"), contract.prompt.clone()));
@@ -211,6 +204,13 @@ fn contract(page: &mut Vec<Paragraph>, contract: &ContractView, lang: Lang) {
         lang.pick("to come back", "预期结果"),
         contract.expected_output.clone(),
     ));
+    let limits = [
+        (lang.pick("done when", "完成条件"), &contract.done_when),
+        (lang.pick("must not", "禁止"), &contract.must_not),
+    ];
+    for (label, words) in limits {
+        page.extend(words.clone().map(|words| Paragraph::named(label, words)));
+    }
     for card in &contract.context {
         let text = format!("{} · {} · {}", card.source, words::bytes(card.bytes), card.sha256);
         page.push(Paragraph::named(
@@ -223,8 +223,7 @@ fn contract(page: &mut Vec<Paragraph>, contract: &ContractView, lang: Lang) {
     page.push(Paragraph::named(lang.pick("tools", "工具"), contract.tools.join(" ")));
     let paths: Vec<String> = contract.paths.iter().map(ToString::to_string).collect();
     page.push(Paragraph::named(lang.pick("paths", "路径"), paths.join(" ")));
-    let goes = format!("{} · {}", contract.provider, contract.model);
-    page.push(Paragraph::named(lang.pick("goes to", "发往"), goes));
+    page.push(Paragraph::named(lang.pick("goes to", "发往"), preflight::goes_to(contract, lang)));
     page.push(Paragraph::gap());
 }
 

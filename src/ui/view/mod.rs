@@ -18,6 +18,7 @@ pub mod help;
 mod kept_out;
 pub mod notice;
 pub mod permissions;
+pub mod preflight;
 pub mod remark;
 pub mod sheet;
 pub mod trust;
