@@ -8,10 +8,11 @@ use crate::domain::approval::Asker;
 use crate::domain::context_store::Snippet;
 use crate::domain::contract::Contract;
 use crate::domain::message::ToolSchema;
-use crate::domain::role::{Form, ReportField, RoleTable};
+use crate::domain::role::{Form, Permission, ReportField, RoleTable};
 use crate::domain::usage::estimate_tokens;
 use crate::tool::task;
 use crate::tool::toolbox::Toolbox;
+use crate::workspace::path::on_one_line;
 
 const PARENT: &str = include_str!("../../assets/prompts/parent.md");
 const CHILD: &str = include_str!("../../assets/prompts/child.md");
@@ -40,6 +41,9 @@ pub fn child_prompt(roles: &RoleTable, contract: &Contract) -> String {
     let mut fields = String::new();
     for field in role.iter().flat_map(|role| &role.report_fields) {
         let _ = write!(fields, ", \"{}\": {}", field.name, sample(field));
+    }
+    if contract.permissions().contains(&Permission::Write) {
+        fields.push_str(", \"changed_paths\": [\"files you changed\"]");
     }
     let prompt = CHILD
         .trim()
@@ -86,14 +90,33 @@ fn with_rules(mut prompt: String, rules: Option<&Snippet>) -> String {
 }
 
 /// A text between two marks that carry half of its hash, so that no text can close its own fence.
+/// Names are escaped, so that none can add to the mark or end it.
 fn fence(text: &mut String, what: &str, snippet: &Snippet) {
     let card = &snippet.card;
     let fence = card.sha256.fence();
     let _ = write!(
         text,
         "\n\n<{what}-{fence} key=\"{}\" source=\"{}\" sha256=\"{}\">\n{}\n</{what}-{fence}>",
-        card.key, card.source, card.sha256, snippet.text
+        attribute(&card.key),
+        attribute(&card.source),
+        card.sha256,
+        snippet.text
     );
+}
+
+/// A name as it may stand between the quotes of a mark.
+fn attribute(name: &str) -> String {
+    let mut text = String::with_capacity(name.len());
+    for character in name.chars() {
+        match character {
+            '&' => text.push_str("&amp;"),
+            '"' => text.push_str("&quot;"),
+            '<' => text.push_str("&lt;"),
+            '>' => text.push_str("&gt;"),
+            other => text.push(other),
+        }
+    }
+    on_one_line(&text).into_owned()
 }
 
 /// The one message that a child begins with: its task and the snippets that were chosen for it.

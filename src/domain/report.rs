@@ -226,7 +226,7 @@ pub enum WarningCode {
     ChangedUnclaimed,
     /// A change happened where the child may change nothing.
     ChangedOutside,
-    /// Passing tests were claimed without a run.
+    /// Passing tests were claimed or asked for, and no run of them passed.
     TestsNotRun,
     /// A call was refused.
     CallRefused,
@@ -234,8 +234,14 @@ pub enum WarningCode {
     FieldDropped,
     /// Something was cut to fit.
     Cut,
-    /// The child did not complete.
+    /// The child, or a task below it, did not complete.
     Unfinished,
+    /// A task below it says what the runtime did not see.
+    Unconfirmed,
+    /// Something was changed that `must_not` names.
+    MustNot,
+    /// Something that `done_when` names is not there.
+    DoneWhen,
     /// The child itself said so.
     Claimed,
 }
@@ -254,6 +260,8 @@ impl WarningCode {
             | Self::ChangedUnclaimed
             | Self::ChangedOutside
             | Self::TestsNotRun
+            | Self::MustNot
+            | Self::DoneWhen
             | Self::CallRefused => true,
             Self::Unstructured
             | Self::NoText
@@ -261,6 +269,7 @@ impl WarningCode {
             | Self::FieldDropped
             | Self::Cut
             | Self::Unfinished
+            | Self::Unconfirmed
             | Self::Claimed => false,
         }
     }

@@ -18,7 +18,7 @@ use super::super::overlay::{Overlay, Page, PageRow, Paragraph};
 use super::super::paint::{self, Row, Tone, piece};
 use super::super::screen::Screen;
 use super::super::wrap;
-use super::{changes, gauge, sheet, words};
+use super::{changes, doubt_words, gauge, sheet, words};
 
 /// Draws a page over the panes.
 pub fn draw(story: &Story, screen: &Screen, overlay: &Overlay, buffer: &mut Buffer) {
@@ -272,7 +272,7 @@ fn report(page: &mut Vec<Paragraph>, report: &Report, lang: Lang) {
         page.push(Paragraph::named(name, json_text(value)));
     }
     for warning in &report.warnings {
-        let label = lang.pick("warning", "警告");
+        let label = doubt_words::label(warning.code, lang);
         page.push(Paragraph::named(label, warning.text.clone()).toned(Tone::Warning));
     }
     for violation in &report.violations {

@@ -10,6 +10,7 @@ pub mod context;
 pub mod conversation;
 pub mod delegations;
 pub mod detail;
+mod doubt_words;
 pub mod footer;
 pub mod frame;
 pub mod gauge;
