@@ -148,6 +148,6 @@ async fn a_run_that_is_lost_ends_for_everybody_and_the_conversation_goes_on() {
     let played = live.quit().await;
     let told = crate::below::notices(&played, "RUN_LOST");
     assert!(told.len() == 1 && told[0].contains("panicked"), "{told:?}");
-    let last = played.parent_requests().last().unwrap().messages.len();
-    assert!(last > 12, "the conversation is what it was before: {last} messages");
+    let kept = played.parent_requests().last().unwrap().messages.len();
+    assert!(kept > 12, "the conversation is what it was before: {kept} messages");
 }

@@ -7,6 +7,7 @@ mod common;
 
 mod below;
 mod forms;
+mod hashes;
 mod hostile;
 mod lost;
 mod stand;
