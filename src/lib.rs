@@ -90,9 +90,9 @@
 //!
 //! - Commands that a user or a project keeps in files are not loaded yet; that a project has some is
 //!   asked about all the same.
-//! - What a child is to get is shown once it runs, and cannot be lowered or dropped before.
 //! - Secrets can be pinned when a session starts, not while it runs.
-//! - `fence.unix` can be set and changes nothing: no command may connect to a socket of the file system.
+//! - `fence.unix` can be set and has no effect: no command may connect to a socket of the file system,
+//!   for before Linux 7.1 Landlock cannot tell them apart by place.
 //! - Sessions are written and not yet read again: no resume, replay or export.
 //! - Prices with several tiers are known up to the first step only; beyond it costs are unknown.
 //! - Answers are shown as plain text; there is no search, mouse or theme.

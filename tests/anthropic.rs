@@ -7,6 +7,8 @@ mod common;
 mod bench;
 #[path = "anthropic/failures.rs"]
 mod failures;
+#[path = "anthropic/growing.rs"]
+mod growing;
 #[path = "anthropic/loop_cases.rs"]
 mod loop_cases;
 #[path = "anthropic/pauses.rs"]

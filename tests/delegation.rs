@@ -3,7 +3,7 @@
 
 mod common;
 
-use common::{Played, Stage, one_batch, stand_in, task_call};
+use common::{Played, Stage, call, one_batch, stand_in, task_call};
 use offshoot::domain::budget::{Dimension, Limit};
 use offshoot::domain::command::Command;
 use offshoot::domain::event::Fact;
@@ -12,10 +12,6 @@ use offshoot::domain::report::{Status, WarningCode};
 use offshoot::domain::violation::Code;
 use offshoot::session::Pin;
 use serde_json::{Value, json};
-
-fn call(id: &str, name: &str, arguments: Value) -> Value {
-    json!({ "id": id, "name": name, "arguments": arguments })
-}
 
 /// One task that a child answers at once.
 fn one_child(task: Value, child_turns: Value) -> Value {

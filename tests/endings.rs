@@ -12,8 +12,9 @@ use std::sync::Arc;
 use common::{Played, Stage, one_batch, task_call};
 use offshoot::domain::approval::{ApprovePolicy, Asker, Mode};
 use offshoot::domain::command::Command;
+use offshoot::domain::exit::Exit;
 use offshoot::domain::ids::TaskId;
-use offshoot::domain::report::{By, Status};
+use offshoot::domain::report::{By, Exhausted, Status};
 use offshoot::domain::role::Permission;
 use offshoot::domain::rules::Rules;
 use offshoot::domain::violation::Code;
@@ -333,24 +334,151 @@ async fn no_end_but_completed_reads_as_done() {
     }
 }
 
+/// Two tasks at once, and what the first child's request is said to use.
+fn two(first: Value, more: Value) -> Stage {
+    let second = call("c2", "task", json!({ "task": "beta", "expected_output": "x" }));
+    let mut task = json!({ "task": "alpha", "expected_output": "x" });
+    task.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+    let calls = json!([call("c1", "task", task), second]);
+    let children = json!([
+        { "match": "alpha", "turns": [first] },
+        { "match": "beta", "turns": [{ "text": "B", "delay_ms": 60_000 }] },
+    ]);
+    Stage::new(&one_batch(&calls, "parent done", &children))
+}
+
 #[tokio::test(start_paused = true)]
 async fn everyone_who_can_cancel_is_named() {
-    let slow = || json!([{ "text": "A", "delay_ms": 60_000 }]);
-    let by_user =
-        Scene { actions: vec![(500, Command::Stop)], ..Scene::of(stage(json!({}), slow())) };
-    let mut timed = stage(json!({}), slow());
+    let slow = || json!({ "text": "A", "delay_ms": 60_000 });
+    let mut timed = two(slow(), json!({}));
     timed.timeout = Some(std::time::Duration::from_secs(1));
+    let mut queued = two(slow(), json!({}));
+    queued.timeout = Some(std::time::Duration::from_secs(1));
+    queued.limits.totals.active = 1;
+    let stop = || vec![(500, Command::Stop)];
     let table = [
-        (by_user, By::User, Some(Code::Cancelled)),
-        (Scene::of(timed), By::Shutdown, Some(Code::Timeout)),
+        (two(slow(), json!({})), stop(), By::User, Code::Cancelled),
+        (two(slow(), json!({})), vec![(500, Command::Quit)], By::Shutdown, Code::Cancelled),
+        (timed, Vec::new(), By::Shutdown, Code::Timeout),
+        (queued, Vec::new(), By::Shutdown, Code::Timeout),
     ];
-    for (scene, by, code) in table {
-        let played = scene.stage.play_with("go", &scene.actions).await;
-        let report = &played.reports()[0];
-        assert_eq!((report.status, report.by, report.code), (Status::Cancelled, Some(by), code));
+    for (stage, actions, by, code) in table {
+        let played = stage.play_with("go", &actions).await;
+        let right = (Status::Cancelled, Some(by), Some(code));
+        for task in ["c1", "c2"] {
+            let report = played.task_result(task);
+            assert_eq!((report.status, report.by, report.code), right, "{task}");
+        }
         let parent = &played.parent_ends()[0];
-        assert_eq!((parent.status, parent.by, parent.code), (Status::Cancelled, Some(by), code));
-        let end = End::from(parent);
-        assert!(!words::ended(&end, Lang::En).0.is_empty());
+        assert_eq!((parent.status, parent.by, parent.code), right);
+    }
+}
+
+/// One request takes the parent below zero: whoever made it and every sibling end by its budget.
+#[tokio::test(start_paused = true)]
+async fn a_parent_below_zero_ends_its_children_by_budget() {
+    let huge = json!({ "text": "A", "delay_ms": 100, "usage": { "input": 10, "output": 900_000 } });
+    let played = two(huge, json!({})).play("go").await;
+    let (first, second) = (played.task_result("c1"), played.task_result("c2"));
+    assert_eq!((first.status, first.code), (Status::BudgetExhausted, Some(Code::UsageExceeded)));
+    assert_eq!((second.status, second.by), (Status::Cancelled, Some(By::Budget)));
+    assert_eq!(second.code, Some(Code::Cancelled));
+    let parent = &played.parent_ends()[0];
+    assert_eq!((parent.status, parent.code), (Status::BudgetExhausted, Some(Code::UsageExceeded)));
+    assert_eq!((parent.dimension, parent.by), (Some(Exhausted::OutputTokens), None));
+    assert_eq!(Exit::of(parent), Exit::BudgetExhausted);
+    assert!(!parent.reply.as_deref().unwrap_or_default().contains("parent done"), "salvaged");
+    let end = End { status: second.status, code: second.code, dimension: None, by: second.by };
+    seen(&played, &end, Lang::En);
+    seen(&played, &end, Lang::Zh);
+}
+
+/// Whoever it is, the pane says who.
+#[test]
+fn each_of_those_who_can_cancel_has_a_word() {
+    let mut told = BTreeSet::new();
+    for by in [By::User, By::Parent, By::Budget, By::Shutdown] {
+        let (status, code) = (Status::Cancelled, Some(Code::Cancelled));
+        let end = End { status, code, dimension: None, by: Some(by) };
+        assert!(told.insert(words::ended(&end, Lang::En).0), "{by:?}");
+        let chinese = words::ended(&end, Lang::Zh).0;
+        assert!(has_chinese(&chinese) && told.insert(chinese), "{by:?}");
+    }
+}
+
+/// How each thing that can run out runs out in a child.
+fn runs_out(what: Exhausted) -> Stage {
+    let step = json!({ "text": "step {n}", "usage": { "input": 4_000, "output": 40 },
+        "tool_calls": [call("k{n}", "list_files", json!({ "path": "d{n}" }))] });
+    let endless = |budget: Value| {
+        let mut script = task(json!({ "budget": budget }), json!([step]));
+        script["prices"] = json!({ "input": 1.0, "output": 10.0 });
+        Stage::new(&script)
+    };
+    match what {
+        Exhausted::Turns => endless(json!({ "turns": 2 })),
+        Exhausted::InputTokens => endless(json!({ "input_tokens": 20_000 })),
+        Exhausted::OutputTokens => {
+            stage(json!({}), json!([{ "text": "cut off in the mid", "stop": "max_tokens" }]))
+        }
+        Exhausted::ToolCalls => endless(json!({ "tool_calls": 2 })),
+        Exhausted::CostUsd => endless(json!({ "cost_usd": 0.05 })),
+        Exhausted::Duration => scene(Code::Timeout).stage,
+        Exhausted::TotalTurns => {
+            let two = json!([task_call("c1", "alpha"), task_call("c2", "alpha too")]);
+            // They take turns about.
+            let mut step = step.clone();
+            step["delay_ms"] = json!(100);
+            let children = json!([{ "match": "alpha", "turns": [step], "repeat_last": true }]);
+            let mut both = Stage::new(&one_batch(&two, "parent done", &children));
+            both.limits.totals.turns = 4;
+            both
+        }
+        Exhausted::Repeats => scene(Code::LoopDetected).stage,
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn whatever_can_run_out_is_named() {
+    let mut told = BTreeSet::new();
+    let all = [
+        Exhausted::Turns,
+        Exhausted::InputTokens,
+        Exhausted::OutputTokens,
+        Exhausted::ToolCalls,
+        Exhausted::CostUsd,
+        Exhausted::Duration,
+        Exhausted::TotalTurns,
+        Exhausted::Repeats,
+    ];
+    assert_eq!(all.len(), names::<Exhausted>().len());
+    for what in all {
+        let played = runs_out(what).play("go").await;
+        let report = played.task_result("c1");
+        assert_eq!(report.status, Status::BudgetExhausted, "{what:?}: {report:?}");
+        assert_eq!(report.dimension, Some(what), "{report:?}");
+        assert_eq!(played.reply(), "parent done");
+        let end = End { dimension: Some(what), status: report.status, code: report.code, by: None };
+        for lang in [Lang::En, Lang::Zh] {
+            assert!(told.insert(seen(&played, &end, lang)), "{what:?} has no words of its own");
+        }
+    }
+}
+
+/// The other ways to an invalid result that the table names.
+#[tokio::test(start_paused = true)]
+async fn every_broken_answer_is_an_invalid_result() {
+    let table = [
+        ("planner", json!({ "summary": "no steps" }).to_string()),
+        ("planner", json!({ "summary": "s", "steps": [null] }).to_string()),
+        ("researcher", json!({ "summary": "s", "task_id": "t7" }).to_string()),
+        ("researcher", "x".repeat(1024 * 1024 + 1)),
+    ];
+    for (role, answer) in table {
+        let played = stage(json!({ "role": role }), json!([{ "text": answer }])).play("go").await;
+        let report = played.task_result("c1");
+        let right = (Status::InvalidResult, Some(Code::InvalidResult));
+        assert_eq!((report.status, report.code), right, "{role}");
+        assert!(report.next.contains("not rely"), "{}", report.next);
     }
 }

@@ -140,6 +140,9 @@ fn run_started(role: &str, depth: u32) -> Fact {
         contract: ContractView {
             prompt: "which tests?".to_owned(),
             expected_output: "an answer".to_owned(),
+            done_when: None,
+            must_not: None,
+            rules: false,
             context: Vec::new(),
             permissions: BTreeSet::new(),
             paths: Vec::new(),
@@ -148,7 +151,9 @@ fn run_started(role: &str, depth: u32) -> Fact {
             share: None,
             provider: "script".to_owned(),
             model: "m".to_owned(),
+            host: None,
         },
+        totals: None,
     }
 }
 
@@ -173,6 +178,7 @@ fn end(status: Status, reply: Option<&str>) -> RunFinished {
         contract_sha256: Sha::of("contract"),
         report_sha256: None,
         receipt: None,
+        account: None,
     }
 }
 
@@ -340,6 +346,7 @@ async fn json_is_one_object_with_everything() {
         "reply",
         "usage",
         "context_kept_out",
+        "delegation",
         "children",
         "warnings",
         "trace_dir",
@@ -570,4 +577,51 @@ async fn a_command_that_failed_is_told_by_its_exit_code_and_its_last_words() {
         let seen = show(Ask::new(Format::Text), facts).await;
         assert_eq!(seen.err.lines().next().unwrap(), format!("tool: {expected}"));
     }
+}
+
+#[tokio::test]
+async fn whatever_steers_a_run_is_told_in_a_line_each() {
+    let (child_run, parent_run) = ("t1.1".to_owned(), "r1".to_owned());
+    let by = By::User;
+    let limits = Preset::Normal.child();
+    let facts = vec![
+        session_started(),
+        (parent(), run_started("parent", 0)),
+        (child(), run_started("researcher", 1)),
+        (child(), Fact::Paused { target: child_run.clone(), by }),
+        (child(), Fact::Resumed { target: child_run.clone(), by }),
+        (child(), Fact::WrapUpRequested { target: child_run.clone(), by }),
+        (
+            child(),
+            Fact::BudgetExtended {
+                target: child_run.clone(),
+                by,
+                text: "turns 20 to 30\u{1b}[2J".to_owned(),
+                limits,
+            },
+        ),
+        (child(), Fact::Steered { target: child_run, by, text: "look in\u{7} tests".to_owned() }),
+        (parent(), Fact::Paused { target: parent_run.clone(), by }),
+        (parent(), Fact::WrapUpRequested { target: parent_run, by }),
+        (child(), Fact::RunFinished(Box::new(end(Status::Completed, None)))),
+        (parent(), Fact::RunFinished(Box::new(end(Status::Completed, Some("yes"))))),
+        session_finished(),
+    ];
+    let seen = show(Ask::new(Format::Text), facts.clone()).await;
+    let told: Vec<&str> = seen.err.lines().filter(|line| line.starts_with("offshoot: ")).collect();
+    assert_eq!(told.len(), 7, "{}", seen.err);
+    assert_eq!(
+        told[..3],
+        ["offshoot: #1 is paused", "offshoot: #1 is going on", "offshoot: #1 is asked to wrap up",]
+    );
+    assert!(told[3].starts_with("offshoot: #1 is given more: turns 20 to 30"), "{}", told[3]);
+    assert!(told[4].starts_with("offshoot: #1 is told: look in"), "{}", told[4]);
+    assert!(!seen.err.contains('\u{1b}') && !seen.err.contains('\u{7}'));
+    assert_eq!(
+        told[5..],
+        ["offshoot: the answer is paused", "offshoot: the answer is asked to wrap up",]
+    );
+    assert_eq!(seen.out, "yes\n");
+    let quiet = show(Ask { quiet: true, ..Ask::new(Format::Text) }, facts).await;
+    assert_eq!(quiet.err, "");
 }

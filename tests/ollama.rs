@@ -13,17 +13,18 @@ use axum::body::{Body, Bytes};
 use axum::extract::State;
 use axum::http::{StatusCode, Uri};
 use axum::response::{IntoResponse, Response};
-use futures_util::{StreamExt, stream};
-use offshoot::domain::ids::{CallId, RunId};
+use futures_util::stream;
+use offshoot::domain::ids::CallId;
 use offshoot::domain::message::{
-    AssistantMessage, Block, Message, StopReason, ToolCall, ToolResult, ToolSchema,
+    AssistantMessage, Block, Message, StopReason, ToolCall, ToolResult,
 };
 use offshoot::domain::usage::{Prices, Usage};
 use offshoot::provider::ollama::{self, Config, Found, Ollama};
-use offshoot::provider::{Chunk, Provider, ProviderError, Request, ToolChoice};
+use offshoot::provider::{Chunk, Provider, ProviderError, Request};
 use serde_json::{Value, json};
 
 use common::Stage;
+use common::wire::{self, ask, user};
 
 /// A server with models, and answers that are given in order, the last one again and again.
 #[derive(Clone)]
@@ -144,42 +145,8 @@ fn said(text: &str) -> String {
 }
 
 fn request(messages: Vec<Message>) -> Request {
-    let schema = ToolSchema {
-        name: "search".to_owned(),
-        description: "finds".to_owned(),
-        parameters: json!({"type": "object"}),
-    };
-    Request {
-        run: RunId::parent(1),
-        depth: 0,
-        system: "be brief".into(),
-        tools: [schema].into(),
-        tool_choice: ToolChoice::Auto,
-        messages: messages.into_iter().map(Arc::new).collect(),
-        max_tokens: 256,
-        temperature: Some(0.5),
-    }
-}
-
-fn user(text: &str) -> Message {
-    Message::User { text: text.to_owned() }
-}
-
-async fn ask(provider: &Ollama, request: Request) -> (Vec<Chunk>, Option<ProviderError>) {
-    let mut chunks: Vec<Chunk> = Vec::new();
-    let mut stream = provider.stream(request);
-    while let Some(item) = stream.next().await {
-        match (item, chunks.last_mut()) {
-            (Ok(Chunk::Alive), _) => {}
-            (Ok(Chunk::Text(piece)), Some(Chunk::Text(text))) => text.push_str(&piece),
-            (Ok(chunk), _) => chunks.push(chunk),
-            (Err(error), _) => {
-                assert!(stream.next().await.is_none(), "an error is the last item");
-                return (chunks, Some(error));
-            }
-        }
-    }
-    (chunks, None)
+    let tools = [wire::schema("search")].into();
+    Request { tools, temperature: Some(0.5), ..wire::request(messages) }
 }
 
 async fn ask_go(provider: &Ollama) -> (Vec<Chunk>, Option<ProviderError>) {
@@ -349,7 +316,8 @@ async fn a_model_on_this_machine_is_local_and_free_and_one_in_the_cloud_is_neith
     let cloud = server.provider("gpt-oss:120b-cloud");
     assert_eq!((cloud.identity().local, cloud.identity().prices), (false, None));
     let renamed = server.provider("renamed");
-    renamed.learn().await.unwrap();
+    // The first request finds out.
+    assert_eq!(ask_go(&renamed).await.1, None);
     assert_eq!((renamed.identity().local, renamed.identity().prices), (false, None));
 }
 

@@ -5,16 +5,17 @@
 mod common;
 
 use common::public_case::{for_role, load};
-use common::{Played, Stage, stand_in};
+use common::{Played, Stage, one_batch, stand_in, task_call};
 use offshoot::domain::budget::Preset;
 use offshoot::domain::command::Command;
 use offshoot::domain::event::Fact;
 use offshoot::domain::ids::TaskId;
 use offshoot::domain::message::Message;
-use offshoot::domain::report::{Status, WarningCode};
+use offshoot::domain::report::{Exhausted, Status, WarningCode};
 use offshoot::domain::role::{Permission, Role, RoleTable};
 use offshoot::domain::scope::PathScope;
 use offshoot::domain::violation::Code;
+use offshoot::story::Story;
 use serde_json::json;
 
 const HANDS: [Permission; 3] = [Permission::Read, Permission::Delegate, Permission::Execute];
@@ -123,9 +124,73 @@ async fn words_typed_meanwhile_enter_after_the_whole_batch() {
 async fn a_child_that_repeats_itself_is_stopped() {
     let played = Stage::new(&load("B035-same-call-loop.model.json")).play("go").await;
     let report = played.task_result("c1");
-    assert_eq!(report.code, Some(Code::LoopDetected));
-    assert!(played.child_requests().len() <= 12);
+    assert_eq!((report.status, report.code), (Status::BudgetExhausted, Some(Code::LoopDetected)));
+    assert_eq!(report.dimension, Some(Exhausted::Repeats));
+    // The fourth equal call is warned about, the fifth one makes the next turn the last.
+    assert_eq!((played.child_requests().len(), report.turns), (6, 6));
+    assert_eq!(report.usage.tool_calls, 5, "each of them is counted");
+    let warned: Vec<usize> =
+        (1..=5).filter(|n| played.result(&format!("k{n}")).contains("[runtime]")).collect();
+    assert_eq!(warned.first(), Some(&4), "{warned:?}");
     assert_eq!(played.reply(), "parent done");
+    let used: u64 = played
+        .facts()
+        .filter_map(|fact| match fact {
+            Fact::Usage { usage, .. } => Some(usage.input_tokens),
+            _ => None,
+        })
+        .sum();
+    assert_eq!(played.parent_ends()[0].usage_total.input_tokens, used);
+}
+
+/// B035, the whole kind: the same guard for a parent, for arguments in another order, for calls that
+/// fail, and for a cycle; what makes progress is let go on.
+#[tokio::test(start_paused = true)]
+async fn whoever_repeats_itself_in_whatever_form_is_stopped() {
+    let search = |more: &str| format!(r#"{{"pattern":"walrus"{more}}}"#);
+    let forms = [
+        ("as it is", vec![search(""), search("")], 5),
+        (
+            "in another order",
+            vec![
+                search(r#", "path": ".""#),
+                r#"{ "path" : "." , "pattern" : "walrus" }"#.to_owned(),
+            ],
+            5,
+        ),
+        ("failing", vec![search(r#","path":"nowhere""#)], 4),
+        ("in a cycle", vec![search(""), search(r#","path":"src""#)], 9),
+    ];
+    for (name, forms, most) in forms {
+        let turns: Vec<serde_json::Value> = (0..20)
+            .map(|turn| {
+                let arguments: serde_json::Value =
+                    serde_json::from_str(&forms[turn % forms.len()]).unwrap();
+                let id = format!("k{turn}");
+                json!({ "tool_calls": [{ "id": id, "name": "search", "arguments": arguments }] })
+            })
+            .collect();
+        let parent = Stage::new(&json!({ "turns": turns })).file("src/a.txt", "a");
+        let played = parent.play("go").await;
+        let end = &played.parent_ends()[0];
+        assert_eq!(end.code, Some(Code::LoopDetected), "{name}");
+        let calls = parent_calls(&played);
+        assert_eq!(calls, most, "{name}, the parent");
+        let child = json!([{ "match": "alpha", "turns": turns }]);
+        let child = Stage::new(&one_batch(&json!([task_call("c1", "alpha")]), "done", &child));
+        let played = child.file("src/a.txt", "a").play("go").await;
+        let report = played.task_result("c1");
+        assert_eq!(report.code, Some(Code::LoopDetected), "{name}");
+        assert_eq!(report.usage.tool_calls, most, "{name}, the child");
+    }
+}
+
+/// The calls that the parent made and that ran.
+fn parent_calls(played: &Played) -> u64 {
+    let ran = played.events.iter().filter(|event| {
+        event.origin.task.is_none() && matches!(event.fact, Fact::ToolStarted { .. })
+    });
+    ran.count() as u64
 }
 
 /// B037: a child that ran out of turns was reported as a success.
@@ -156,7 +221,38 @@ async fn a_claim_without_any_call_is_marked() {
     let codes: Vec<WarningCode> = report.warnings.iter().map(|w| w.code).collect();
     assert!(codes.contains(&WarningCode::NoToolsUsed), "{codes:?}");
     assert!(codes.contains(&WarningCode::Unstructured), "{codes:?}");
+    assert!(codes.contains(&WarningCode::TestsNotRun), "{codes:?}");
     assert!(!played.folder.path().join("proof.txt").exists());
+    // The same in the form that is asked for, as evidence, as a change and as a test.
+    let claims = json!({
+        "summary": "Created proof.txt. All 14 tests pass.",
+        "evidence": [{ "path": "proof.txt", "line": 1, "reason": "made it", "verified": true }],
+        "changed_paths": ["proof.txt"],
+        "tests": [{ "command": "cargo test", "exit_code": 0 }],
+    });
+    let script = json!([{ "match": "alpha", "turns": [{ "text": claims.to_string() }] }]);
+    let call = json!({ "id": "c1", "name": "task", "arguments": {
+        "task": "alpha", "expected_output": "x", "role": "worker",
+    } });
+    let hands = [
+        Permission::Read,
+        Permission::Write,
+        Permission::Test,
+        Permission::Execute,
+        Permission::Delegate,
+    ];
+    let stage = Stage::new(&one_batch(&json!([call]), "done", &script)).permissions(&hands);
+    let report = stage.play("go").await.task_result("c1");
+    let codes: Vec<WarningCode> = report.warnings.iter().map(|w| w.code).collect();
+    for code in [
+        WarningCode::NoToolsUsed,
+        WarningCode::EvidenceMissing,
+        WarningCode::ClaimedUnchanged,
+        WarningCode::TestsNotRun,
+    ] {
+        assert!(codes.contains(&code), "{code:?} in {codes:?}");
+    }
+    assert!(report.changed_paths.is_empty() && !report.evidence[0].verified);
 }
 
 /// B041: a reading parent started a child that could write.
@@ -174,7 +270,7 @@ async fn a_child_wider_than_its_parent_never_starts() {
     assert_eq!(report.status, Status::Blocked);
     assert_eq!((report.task_id, report.attempt, report.trace), (None, None, None));
     let text = played.result("c1");
-    for refused in ["write_file", "bash", "`/`"] {
+    for refused in ["write_file", "bash", "`/`", "budget.turns", "budget.cost_usd"] {
         assert!(text.contains(refused), "{refused} in {text}");
     }
     assert!(!played.folder.path().join("src/x").exists());
@@ -256,7 +352,9 @@ async fn a_flood_from_a_child_is_capped_and_its_transcript_stays_away() {
     assert_eq!(played.task_result("c1").trace.unwrap().as_str(), "t1.1");
     for request in played.parent_requests() {
         let text = format!("{:?}", request.messages);
-        assert!(!text.contains("19999"), "a line of the child's output");
+        for line in ["19999", "\\n7001\\n", "\\n12\\n"] {
+            assert!(!text.contains(line), "a line of the child's output");
+        }
     }
 }
 
@@ -271,6 +369,14 @@ async fn a_childs_usage_is_in_the_total_exactly_once() {
     assert_eq!(end.usage_total.cost_usd.unwrap().0, 6_900);
     let report = played.task_result("c1");
     assert_eq!((report.usage.input_tokens, report.usage.output_tokens), (1_200, 120));
+    // What the screen shows is the same sum, made of the events alone.
+    let mut story = Story::default();
+    played.events.iter().for_each(|event| story.apply(event));
+    let totals = story.totals();
+    assert_eq!(totals.cost().unwrap().0, 6_900);
+    let node = story.delegations().of_task(TaskId(1)).unwrap();
+    let used = node.run.as_ref().unwrap().usage;
+    assert_eq!((used.input_tokens, used.output_tokens), (1_200, 120));
 }
 
 /// B053: a child answered another child's topic.
@@ -294,7 +400,10 @@ async fn a_child_knows_its_own_task_and_nothing_else() {
             .find(|request| format!("{:?}", request.messages).contains(own))
             .unwrap();
         assert_eq!(request.messages.len(), 1);
-        let whole = format!("{} {:?}", request.system, request.messages);
-        assert!(!whole.contains(other) && !whole.contains("CANARY-PARENT"));
+        let run = request.run.clone();
+        for request in played.child_requests().into_iter().filter(|request| request.run == run) {
+            let whole = format!("{request:?}");
+            assert!(!whole.contains(other) && !whole.contains("CANARY-PARENT"));
+        }
     }
 }

@@ -4,7 +4,7 @@
 
 mod common;
 
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 
 use common::spy::Spy;
 use common::{Played, Stage, one_batch};
@@ -16,7 +16,7 @@ use offshoot::domain::role::Permission;
 use offshoot::domain::role_file::{RoleFile, RoleSource};
 use offshoot::domain::violation::Code;
 use offshoot::provider::script::Script;
-use offshoot::provider::{ChunkStream, Identity, ModelsFuture, Provider, Request};
+use offshoot::provider::{ChunkStream, Identity, LearnFuture, ModelsFuture, Provider, Request};
 use serde_json::{Value, json};
 
 fn role(head: &str) -> RoleFile {
@@ -100,19 +100,33 @@ struct Named {
     script: Script,
     identity: Identity,
     offers: Vec<String>,
+    /// What it turns out to be once its server is asked.
+    truth: Option<Identity>,
+    learned: Arc<OnceLock<Identity>>,
 }
 
 impl Named {
     fn new(script: &Value, model: &str, offers: &[&str]) -> Self {
         let script = Script::from_json(&script.to_string()).unwrap();
         let identity = Identity { model: model.to_owned(), ..script.identity().clone() };
-        Self { script, identity, offers: offers.iter().map(|&name| name.to_owned()).collect() }
+        let offers = offers.iter().map(|&name| name.to_owned()).collect();
+        Self { script, identity, offers, truth: None, learned: Arc::default() }
     }
 }
 
 impl Provider for Named {
     fn identity(&self) -> &Identity {
-        &self.identity
+        self.learned.get().unwrap_or(&self.identity)
+    }
+
+    fn learn(&self) -> LearnFuture {
+        let (learned, truth) = (Arc::clone(&self.learned), self.truth.clone());
+        Box::pin(async move {
+            if let Some(truth) = truth {
+                learned.get_or_init(|| truth);
+            }
+            Ok(())
+        })
     }
 
     fn stream(&self, request: Request) -> ChunkStream {
@@ -171,8 +185,9 @@ async fn a_child_really_runs_on_the_model_of_its_contract() {
         assert_eq!(contract_model(&played).as_deref(), Some("large"));
         assert!(switched.is_empty());
     }
+    // A role that has models of its own runs on no other, its parent's included.
     let (played, switched) = on_models("model: small", json!({ "model": "large" }), &offers).await;
-    assert_eq!((contract_model(&played).as_deref(), switched.len()), (Some("large"), 0));
+    assert_eq!((contract_model(&played), switched.len()), (None, 0));
 }
 
 #[tokio::test(start_paused = true)]
@@ -182,6 +197,31 @@ async fn a_model_that_the_provider_does_not_have_is_told_and_not_used() {
     assert_eq!((switched.len(), notices(&played)), (0, 1));
     let (played, _) = on_models("", json!({ "model": "small" }), &["large", "small"]).await;
     assert_eq!(played.task_result("t").code, Some(Code::InvalidTask), "not of the role's list");
+}
+
+/// A server on this machine may hand a model's requests on to another one, and says so when asked.
+#[tokio::test(start_paused = true)]
+async fn a_model_that_turns_out_to_be_elsewhere_gets_nothing_of_a_parent_on_this_machine() {
+    let script = script(&json!({}), &json!([{ "text": "A" }]));
+    let here = |model: &str| {
+        let mut named = Named::new(&script, model, &["large", "small"]);
+        named.identity.local = true;
+        named
+    };
+    let mut stage = Stage::with_provider(Arc::new(here("large")));
+    stage.role_files = vec![role("model: small")];
+    let mut small = here("small");
+    small.truth = Some(Identity { local: false, ..small.identity.clone() });
+    let small = Arc::new(Spy::new(Arc::new(small), None));
+    let asked = Arc::clone(&small);
+    stage.switch = Some(Arc::new(move |_| Ok(Arc::clone(&small) as Arc<dyn Provider>)));
+    let mut live = stage.start();
+    tokio::time::sleep(std::time::Duration::from_millis(10)).await;
+    live.ask("go", &[]).await;
+    let report = live.quit().await.task_result("t");
+    assert_eq!((report.status, report.code), (Status::Blocked, Some(Code::InvalidTask)));
+    assert!(report.summary.contains("not on this machine"), "{}", report.summary);
+    assert!(asked.requests().is_empty());
 }
 
 #[tokio::test(start_paused = true)]

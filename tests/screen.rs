@@ -3,6 +3,8 @@
 
 #[path = "common/aloud.rs"]
 mod aloud;
+#[path = "screen/asked.rs"]
+mod asked;
 #[path = "screen/asking.rs"]
 mod asking;
 #[path = "screen/asking_frames.rs"]
@@ -19,8 +21,20 @@ mod feed;
 mod frames;
 #[path = "screen/keys.rs"]
 mod keys;
+#[path = "screen/keys_ending.rs"]
+mod keys_ending;
+#[path = "screen/keys_looking.rs"]
+mod keys_looking;
 #[path = "screen/levels.rs"]
 mod levels;
+#[path = "screen/permissions.rs"]
+mod permissions;
+#[path = "screen/preflight.rs"]
+mod preflight;
+#[path = "screen/questions.rs"]
+mod questions;
+#[path = "screen/running.rs"]
+mod running;
 #[path = "common/soak.rs"]
 #[allow(dead_code, reason = "only rounds are counted here")]
 mod soak;

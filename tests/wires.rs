@@ -1,157 +1,46 @@
 //! The chat-completions wire against a server that trickles, lies, breaks off and hangs.
 #![allow(clippy::unwrap_used, reason = "tests")]
 
-use std::sync::Arc;
+mod common;
+
 use std::time::Duration;
 
 use futures_util::StreamExt;
-use offshoot::domain::ids::{CallId, RunId};
-use offshoot::domain::message::{Message, StopReason, ToolCall, ToolSchema};
+use offshoot::domain::message::{Message, StopReason};
 use offshoot::domain::usage::Usage;
 use offshoot::provider::openai::{Config, OpenAi};
-use offshoot::provider::{Chunk, Provider, ProviderError, Request, ToolChoice};
+use offshoot::provider::{Chunk, Provider, ProviderError, Request};
 use serde_json::{Value, json};
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::mpsc;
+use tokio::net::TcpListener;
+
+use common::raw_server::{Asked, End, RawServer, Reply, Seen};
+use common::{strict, wire};
 
 const KEY: &str = "sk-test-0123456789";
 
-/// What a server sends after it has read a request.
-#[derive(Clone)]
-struct Answer {
-    head: String,
-    body: Vec<u8>,
-    /// Bytes in one write.
-    split: usize,
-    /// True: it keeps the connection open and waits for the other end to close it.
-    hangs: bool,
+/// A server that gives every connection the same answer.
+async fn serve(reply: Reply) -> RawServer {
+    RawServer::start(vec![reply], strict::openai).await
 }
 
-impl Answer {
-    fn new(status: &str, kind: &str, body: impl Into<Vec<u8>>) -> Self {
-        let kind =
-            if kind.is_empty() { String::new() } else { format!("content-type: {kind}\r\n") };
-        let head = format!("HTTP/1.1 {status}\r\n{kind}connection: close\r\n\r\n");
-        Self { head, body: body.into(), split: usize::MAX, hangs: false }
-    }
-
-    fn events(body: impl Into<Vec<u8>>) -> Self {
-        Self::new("200 OK", "text/event-stream; charset=utf-8", body)
-    }
-}
-
-/// What a server saw.
-#[derive(Debug, PartialEq)]
-enum Seen {
-    Request { head: String, body: Value },
-    Closed,
-}
-
-struct Server {
-    base_url: String,
-    seen: mpsc::UnboundedReceiver<Seen>,
-}
-
-impl Server {
-    /// Gives every connection the same answer.
-    async fn start(answer: Answer) -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let base_url = format!("http://{}/v1", listener.local_addr().unwrap());
-        let (tell, seen) = mpsc::unbounded_channel();
-        tokio::spawn(async move {
-            while let Ok((connection, _)) = listener.accept().await {
-                tokio::spawn(serve(connection, answer.clone(), tell.clone()));
-            }
-        });
-        Self { base_url, seen }
-    }
-
-    fn provider(&self) -> OpenAi {
-        OpenAi::new(Config {
-            base_url: self.base_url.clone(),
-            api_key: Some(KEY.into()),
-            model: "test-model".to_owned(),
-            ..Config::default()
-        })
-        .unwrap()
-    }
-}
-
-async fn serve(mut connection: TcpStream, answer: Answer, tell: mpsc::UnboundedSender<Seen>) {
-    let (head, body) = read_request(&mut connection).await;
-    let _ = tell.send(Seen::Request { head, body });
-    connection.write_all(answer.head.as_bytes()).await.unwrap();
-    for piece in answer.body.chunks(answer.split) {
-        if connection.write_all(piece).await.is_err() {
-            break;
-        }
-        if answer.split < answer.body.len() {
-            // Gives the reader a chance to see the piece by itself.
-            tokio::task::yield_now().await;
-        }
-    }
-    if answer.hangs {
-        let mut rest = [0; 64];
-        while !matches!(connection.read(&mut rest).await, Ok(0) | Err(_)) {}
-        let _ = tell.send(Seen::Closed);
-    }
-}
-
-async fn read_request(connection: &mut TcpStream) -> (String, Value) {
-    let mut bytes = Vec::new();
-    loop {
-        let mut piece = [0; 4_096];
-        let count = connection.read(&mut piece).await.unwrap();
-        bytes.extend_from_slice(&piece[..count]);
-        let Some(end) = bytes.windows(4).position(|window| window == b"\r\n\r\n") else { continue };
-        let head = String::from_utf8(bytes[..end].to_vec()).unwrap();
-        let length = head.lines().find_map(|line| {
-            let (name, value) = line.split_once(':')?;
-            name.eq_ignore_ascii_case("content-length")
-                .then(|| value.trim().parse::<usize>().unwrap())
-        });
-        let body = &bytes[end + 4..];
-        if body.len() >= length.unwrap() {
-            return (head, serde_json::from_slice(body).unwrap());
-        }
-    }
+fn provider(server: &str) -> OpenAi {
+    OpenAi::new(Config {
+        base_url: format!("{server}/v1"),
+        api_key: Some(KEY.into()),
+        model: "test-model".to_owned(),
+        ..Config::default()
+    })
+    .unwrap()
 }
 
 fn request() -> Request {
-    let schema = ToolSchema {
-        name: "search".to_owned(),
-        description: "finds".to_owned(),
-        parameters: json!({"type": "object"}),
-    };
-    Request {
-        run: RunId::parent(1),
-        depth: 0,
-        system: "be brief".into(),
-        tools: [schema].into(),
-        tool_choice: ToolChoice::Auto,
-        messages: vec![Arc::new(Message::User { text: "go 子".to_owned() })],
-        max_tokens: 256,
-        temperature: None,
-    }
+    let user = Message::User { text: "go 子".to_owned() };
+    Request { tools: [wire::schema("search")].into(), ..wire::request(vec![user]) }
 }
 
 /// The chunks of an answer, neighbouring texts joined, and the error that ended it.
-async fn ask(provider: &OpenAi) -> (Vec<Chunk>, Option<ProviderError>) {
-    let mut chunks: Vec<Chunk> = Vec::new();
-    let mut stream = provider.stream(request());
-    while let Some(item) = stream.next().await {
-        match (item, chunks.last_mut()) {
-            (Ok(Chunk::Alive), _) => {}
-            (Ok(Chunk::Text(piece)), Some(Chunk::Text(text))) => text.push_str(&piece),
-            (Ok(chunk), _) => chunks.push(chunk),
-            (Err(error), _) => {
-                assert!(stream.next().await.is_none(), "an error is the last item");
-                return (chunks, Some(error));
-            }
-        }
-    }
-    (chunks, None)
+async fn ask(server: &RawServer) -> (Vec<Chunk>, Option<ProviderError>) {
+    wire::ask(&provider(&server.url), request()).await
 }
 
 fn event(value: &Value) -> String {
@@ -192,14 +81,11 @@ fn whole_answer() -> String {
 }
 
 fn whole_chunks() -> Vec<Chunk> {
-    let call = |id: &str, name: &str, arguments: Value| {
-        Chunk::ToolCall(ToolCall { call: CallId::from(id), name: name.to_owned(), arguments })
-    };
     vec![
         Chunk::Text("found 子 and 🦀".to_owned()),
         Chunk::Usage(Usage { input_tokens: 12, output_tokens: 7, ..Usage::default() }),
-        call("call_a", "search", json!({"pattern": "x"})),
-        call("call_b", "read_file", json!({"path": "子.md"})),
+        wire::call_chunk("call_a", "search", json!({"pattern": "x"})),
+        wire::call_chunk("call_b", "read_file", json!({"path": "子.md"})),
         Chunk::Stop(StopReason::ToolUse),
     ]
 }
@@ -207,18 +93,16 @@ fn whole_chunks() -> Vec<Chunk> {
 #[tokio::test]
 async fn an_answer_is_the_same_in_whatever_pieces_it_comes() {
     for split in [usize::MAX, 1, 2, 3, 4, 5, 6, 7] {
-        let server = Server::start(Answer { split, ..Answer::events(whole_answer()) }).await;
-        assert_eq!(ask(&server.provider()).await, (whole_chunks(), None), "pieces of {split}");
+        let server = serve(Reply::events(whole_answer()).split(split)).await;
+        assert_eq!(ask(&server).await, (whole_chunks(), None), "pieces of {split}");
     }
 }
 
 #[tokio::test]
 async fn the_request_has_its_key_its_body_and_nothing_of_the_run() {
-    let mut server = Server::start(Answer::events(whole_answer())).await;
-    ask(&server.provider()).await;
-    let Some(Seen::Request { head, body }) = server.seen.recv().await else {
-        panic!("no request came");
-    };
+    let server = serve(Reply::events(whole_answer())).await;
+    ask(&server).await;
+    let Asked { head, body } = server.asked().remove(0);
     assert!(head.starts_with("POST /v1/chat/completions HTTP/1.1"), "{head}");
     assert!(head.contains(&format!("authorization: Bearer {KEY}")), "{head}");
     let expected = json!({
@@ -228,7 +112,7 @@ async fn the_request_has_its_key_its_body_and_nothing_of_the_run() {
             {"role": "user", "content": "go 子"}
         ],
         "tools": [{"type": "function", "function":
-            {"name": "search", "description": "finds", "parameters": {"type": "object"}}}],
+            {"name": "search", "description": "does search", "parameters": {"type": "object"}}}],
         "tool_choice": "auto",
         "max_tokens": 256,
         "stream": true,
@@ -239,11 +123,11 @@ async fn the_request_has_its_key_its_body_and_nothing_of_the_run() {
 
 #[tokio::test]
 async fn nothing_is_sent_before_the_stream_is_polled() {
-    let mut server = Server::start(Answer::events(whole_answer())).await;
-    let provider = server.provider();
+    let mut server = serve(Reply::events(whole_answer())).await;
+    let provider = provider(&server.url);
     drop(provider.stream(request()));
-    ask(&provider).await;
-    assert!(matches!(server.seen.recv().await, Some(Seen::Request { .. })));
+    wire::ask(&provider, request()).await;
+    assert_eq!(server.seen.recv().await, Some(Seen::Request));
     assert!(server.seen.try_recv().is_err(), "there was one request only");
 }
 
@@ -252,8 +136,8 @@ async fn a_cut_stream_is_an_error_and_none_of_its_calls_come_through() {
     let whole = whole_answer();
     let end = whole.find("\"finish_reason\":\"tool_calls\"").unwrap();
     for cut in [end, whole.find("call_b").unwrap(), whole.find("🦀").unwrap() + 2] {
-        let server = Server::start(Answer::events(&whole.as_bytes()[..cut])).await;
-        let (chunks, error) = ask(&server.provider()).await;
+        let server = serve(Reply::events(&whole.as_bytes()[..cut])).await;
+        let (chunks, error) = ask(&server).await;
         assert!(matches!(error, Some(ProviderError::Broken { .. })), "{error:?}");
         assert!(chunks.iter().all(|chunk| matches!(chunk, Chunk::Text(_))), "{chunks:?}");
     }
@@ -261,10 +145,9 @@ async fn a_cut_stream_is_an_error_and_none_of_its_calls_come_through() {
 
 #[tokio::test]
 async fn a_connection_that_breaks_off_is_an_error_after_the_text_before_it() {
-    let mut answer = Answer::events(delta(&json!({"content": "half"})));
-    answer.head = answer.head.replace("connection:", "content-length: 100000\r\nconnection:");
-    let server = Server::start(answer).await;
-    let (chunks, error) = ask(&server.provider()).await;
+    let half = Reply::events(delta(&json!({"content": "half"})));
+    let server = serve(half.ending(End::Break)).await;
+    let (chunks, error) = ask(&server).await;
     assert_eq!(chunks, [Chunk::Text("half".to_owned())]);
     assert!(matches!(error, Some(ProviderError::Broken { .. })), "{error:?}");
     assert!(!error.unwrap().to_string().contains("http://"), "it does not show the URL");
@@ -274,8 +157,8 @@ async fn a_connection_that_breaks_off_is_an_error_after_the_text_before_it() {
 async fn a_stream_without_done_is_whole_once_it_said_why_it_stopped() {
     let whole = whole_answer();
     let body = whole.trim_end().strip_suffix("data: [DONE]").unwrap().trim_end();
-    let server = Server::start(Answer::events(body)).await;
-    assert_eq!(ask(&server.provider()).await, (whole_chunks(), None));
+    let server = serve(Reply::events(body)).await;
+    assert_eq!(ask(&server).await, (whole_chunks(), None));
 }
 
 #[tokio::test]
@@ -285,36 +168,33 @@ async fn an_error_status_is_one_clean_line_without_the_key() {
         "<p>cf</p>".repeat(1_000)
     );
     let refusal = json!({"error": {"message": format!("Incorrect API key: {KEY}\n."), "code": "invalid_api_key"}});
-    for (status, kind, body, code, words) in [
-        ("502 X", "text/html", page, 502, "502 Bad gateway"),
+    for (status, kind, body, words) in [
+        (502, "text/html", page, "502 Bad gateway"),
         (
-            "401 X",
+            401,
             "application/json",
             refusal.to_string(),
-            401,
             "Incorrect API key: [key] . (invalid_api_key)",
         ),
-        ("429 X", "", String::new(), 429, "Too Many Requests"),
-        ("500 X", "text/plain", "\u{1b}[31mboom\r\n".to_owned(), 500, "[31mboom"),
+        (429, "", String::new(), "Too Many Requests"),
+        (500, "text/plain", "\u{1b}[31mboom\r\n".to_owned(), "[31mboom"),
     ] {
-        let server = Server::start(Answer::new(status, kind, body)).await;
-        let (chunks, error) = ask(&server.provider()).await;
-        let Some(ProviderError::Status { host, status, detail, .. }) = error else {
+        let server = serve(Reply::new(status, kind, body)).await;
+        let (chunks, error) = ask(&server).await;
+        let Some(ProviderError::Status { host, status: code, detail, .. }) = error else {
             panic!("{error:?}");
         };
         assert!(chunks.is_empty());
-        assert_eq!((status, detail.as_str()), (code, words));
-        assert!(server.base_url.contains(&host));
+        assert_eq!((code, detail.as_str()), (status, words));
+        assert!(server.url.contains(&host));
     }
 }
 
 #[tokio::test]
 async fn a_redirect_is_not_followed() {
-    let mut answer = Answer::new("307 X", "", "");
-    answer.head =
-        answer.head.replace("connection:", "location: http://127.0.0.1:1/\r\nconnection:");
-    let server = Server::start(answer).await;
-    let (_, error) = ask(&server.provider()).await;
+    let answer = Reply::new(307, "", "").header("location: http://127.0.0.1:1/");
+    let server = serve(answer).await;
+    let (_, error) = ask(&server).await;
     let words = error.unwrap().to_string();
     assert!(words.contains("307") && words.contains("http://127.0.0.1:1/"), "{words}");
 }
@@ -329,8 +209,8 @@ async fn a_200_that_is_no_event_stream_says_what_it_is() {
         ("text/plain", "hello", "no content"),
         ("text/event-stream", "data: <html>\n\n", "no JSON"),
     ] {
-        let server = Server::start(Answer::new("200 OK", kind, body)).await;
-        let (chunks, error) = ask(&server.provider()).await;
+        let server = serve(Reply::new(200, kind, body)).await;
+        let (chunks, error) = ask(&server).await;
         let Some(ProviderError::Broken { detail, .. }) = error else { panic!("{error:?}") };
         assert!(detail.contains(words), "{detail}");
         assert!(chunks.is_empty());
@@ -341,8 +221,8 @@ async fn a_200_that_is_no_event_stream_says_what_it_is() {
 async fn an_error_inside_the_stream_ends_it_after_the_text_before_it() {
     let body = delta(&json!({"content": "half"}))
         + &event(&json!({"error": {"message": "Overloaded", "code": 503}}));
-    let server = Server::start(Answer::events(body)).await;
-    let (chunks, error) = ask(&server.provider()).await;
+    let server = serve(Reply::events(body)).await;
+    let (chunks, error) = ask(&server).await;
     assert_eq!(chunks, [Chunk::Text("half".to_owned())]);
     assert!(matches!(error, Some(ProviderError::Status { status: 503, .. })), "{error:?}");
 }
@@ -350,8 +230,8 @@ async fn an_error_inside_the_stream_ends_it_after_the_text_before_it() {
 #[tokio::test]
 async fn an_endless_event_fails_instead_of_filling_the_memory() {
     let body = [b"data: ".to_vec(), vec![b'x'; 9 * 1024 * 1024]].concat();
-    let server = Server::start(Answer::events(body)).await;
-    let (_, error) = ask(&server.provider()).await;
+    let server = serve(Reply::events(body)).await;
+    let (_, error) = ask(&server).await;
     assert!(error.unwrap().to_string().contains("one event"));
 }
 
@@ -360,7 +240,7 @@ async fn a_server_that_is_not_there_is_unreachable_in_words() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let base_url = format!("http://{}", listener.local_addr().unwrap());
     drop(listener);
-    let (_, error) = ask(&Server { base_url, seen: mpsc::unbounded_channel().1 }.provider()).await;
+    let (_, error) = wire::ask(&provider(&base_url), request()).await;
     let Some(ProviderError::Unreachable { host, detail }) = error else { panic!("{error:?}") };
     assert!(host.starts_with("127.0.0.1:") && detail.contains("refused"), "{host}: {detail}");
 }
@@ -368,12 +248,10 @@ async fn a_server_that_is_not_there_is_unreachable_in_words() {
 #[tokio::test]
 async fn dropping_the_stream_closes_the_connection() {
     let body = delta(&json!({"content": "first"}));
-    for answer in
-        [Answer::events(body), Answer::events(""), Answer::new("500 X", "text/plain", "x")]
-    {
+    for answer in [Reply::events(body), Reply::events(""), Reply::new(500, "text/plain", "x")] {
         let says_something = answer.body.starts_with(b"data");
-        let mut server = Server::start(Answer { hangs: true, ..answer }).await;
-        let mut stream = server.provider().stream(request());
+        let mut server = serve(answer.ending(End::Hang)).await;
+        let mut stream = provider(&server.url).stream(request());
         if says_something {
             assert_eq!(stream.next().await, Some(Ok(Chunk::Text("first".to_owned()))));
         }
@@ -382,7 +260,7 @@ async fn dropping_the_stream_closes_the_connection() {
             item = stream.next() => panic!("{item:?} came"),
             seen = server.seen.recv() => seen,
         };
-        assert!(matches!(seen, Some(Seen::Request { .. })));
+        assert!(matches!(seen, Some(Seen::Request)));
         drop(stream);
         let closed = tokio::time::timeout(Duration::from_secs(30), server.seen.recv()).await;
         assert_eq!(closed, Ok(Some(Seen::Closed)));

@@ -173,6 +173,7 @@ fn question(
         folder,
         fence: runs.then(|| fence.to_string()),
         prefix: preview.and_then(|preview| preview.prefix.clone()).filter(|_| wider),
+        preflight: None,
     }
 }
 
@@ -201,10 +202,15 @@ async fn conclude(
             decided(wish, Decision::Deny, Decider::User, reason).await;
             return Permit::Not(Failure::Denied, words);
         }
+        // Less than was shown is an answer about a delegation; here it allows nothing.
+        Outcome::Answered(Answer::Amended(_)) => {
+            decided(wish, Decision::Deny, Decider::User, None).await;
+            return Permit::Not(Failure::Denied, denied_by_user(None));
+        }
         Outcome::Answered(answer @ (Answer::Once | Answer::Child | Answer::Session)) => {
             approvals.given().keep(&answer, &subject.requester, &subject.view(), prefix);
             match answer {
-                Answer::Once | Answer::Deny { .. } => Decision::Once,
+                Answer::Once | Answer::Amended(_) | Answer::Deny { .. } => Decision::Once,
                 Answer::Child => Decision::Child,
                 Answer::Session => Decision::Session,
             }
@@ -255,7 +261,7 @@ async fn settled(wish: &Wish<'_>, verdict: Verdict, preview: Option<Preview>) ->
 
 async fn decided(wish: &Wish<'_>, decision: Decision, by: Decider, reason: Option<String>) {
     let call = wish.call.call.clone();
-    wish.shared.emit(Fact::ApprovalDecided { call, decision, by, reason }).await;
+    wish.shared.emit(Fact::ApprovalDecided { call, decision, by, reason, amended: None }).await;
 }
 
 fn denied_by_user(reason: Option<&str>) -> String {

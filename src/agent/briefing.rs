@@ -12,7 +12,6 @@ use crate::domain::role::{Form, Permission, ReportField, RoleTable};
 use crate::domain::usage::estimate_tokens;
 use crate::tool::task;
 use crate::tool::toolbox::Toolbox;
-use crate::workspace::path::on_one_line;
 
 const PARENT: &str = include_str!("../../assets/prompts/parent.md");
 const CHILD: &str = include_str!("../../assets/prompts/child.md");
@@ -104,19 +103,10 @@ fn fence(text: &mut String, what: &str, snippet: &Snippet) {
     );
 }
 
-/// A name as it may stand between the quotes of a mark.
+/// A name inside of a mark: a file may be named so that it would end the mark, or the line.
 fn attribute(name: &str) -> String {
-    let mut text = String::with_capacity(name.len());
-    for character in name.chars() {
-        match character {
-            '&' => text.push_str("&amp;"),
-            '"' => text.push_str("&quot;"),
-            '<' => text.push_str("&lt;"),
-            '>' => text.push_str("&gt;"),
-            other => text.push(other),
-        }
-    }
-    on_one_line(&text).into_owned()
+    let breaks = |c: char| c.is_control() || matches!(c, '"' | '<' | '>');
+    name.replace(breaks, "?")
 }
 
 /// The one message that a child begins with: its task and the snippets that were chosen for it.

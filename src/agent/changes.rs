@@ -34,7 +34,18 @@ const LAST_LOOK_TIME: Duration = Duration::from_secs(2);
 #[derive(Debug, Default)]
 struct Deeds {
     files: ChangeList,
-    tests_passed: Option<bool>,
+    tests: Option<Tests>,
+}
+
+/// How the tests of a run stand.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Tests {
+    /// They passed when they ran last, and nothing has changed since.
+    Passed,
+    /// They passed when they ran last, and files have changed since.
+    PassedBefore,
+    /// They did not pass when they ran last.
+    Failed,
 }
 
 /// What each run did.
@@ -77,10 +88,9 @@ impl Changes {
         self.book().deeds.get(run).map(|deeds| deeds.files.clone()).unwrap_or_default()
     }
 
-    /// Whether the tests passed when a run, or something below it, ran them last; `None` if none of
-    /// them did.
-    pub fn tests_passed(&self, run: &RunId) -> Option<bool> {
-        self.book().deeds.get(run).and_then(|deeds| deeds.tests_passed)
+    /// How the tests stand that a run, or something below it, ran last; `None` if none of them did.
+    pub fn tests(&self, run: &RunId) -> Option<Tests> {
+        self.book().deeds.get(run).and_then(|deeds| deeds.tests)
     }
 
     fn fold(&self, run: &RunId, differences: &[Difference], tests_passed: Option<bool>) {
@@ -89,7 +99,13 @@ impl Changes {
         for difference in differences {
             deeds.files.fold(difference);
         }
-        deeds.tests_passed = tests_passed.or(deeds.tests_passed);
+        deeds.tests = match (tests_passed, deeds.tests) {
+            // What a test run leaves behind it does not make its own result an old one.
+            (Some(true), _) => Some(Tests::Passed),
+            (Some(false), _) => Some(Tests::Failed),
+            (None, Some(Tests::Passed)) if !differences.is_empty() => Some(Tests::PassedBefore),
+            (None, before) => before,
+        };
     }
 
     /// A run has ended and was told: what it changed is kept among that of the newest

@@ -10,7 +10,7 @@ use super::run::Run;
 use super::verdict::{self, Fault};
 use super::{below, deeds, evidence};
 use crate::domain::budget::Dimension;
-use crate::domain::event::{Receipt, RunFinished};
+use crate::domain::event::{Account, Receipt, RunFinished};
 use crate::domain::history::NO_TEXT;
 use crate::domain::ledger::Left;
 use crate::domain::message::{Block, Message};
@@ -88,6 +88,7 @@ pub fn finished(run: &Run, ending: Ending) -> RunFinished {
             tokens_after_cancel: 0,
             not_ended: run.record.not_ended.clone(),
         }),
+        account: Some(Account::of(&run.shared.tree.ledger(), run.shared.account)),
     }
 }
 
@@ -126,10 +127,8 @@ fn report_fields(run: &Run) -> &[ReportField] {
 
 /// The text that counts as the child's answer: its last one. A run that was cut keeps it as a lead.
 fn final_text(run: &Run, ending: Ending) -> &str {
-    match ending {
-        Ending::Completed if last_message_is_silent(run) => "",
-        _ => &run.record.last_text,
-    }
+    let is_silent = ending == Ending::Completed && last_message_is_silent(run);
+    if is_silent { "" } else { &run.record.last_text }
 }
 
 /// True if the run's newest message has no words of the model.
@@ -220,7 +219,7 @@ fn recorded_doubts(record: &Record, ending: Ending, needs_review: bool) -> Vec<W
         warnings.push(Warning::new(WarningCode::CallRefused, text));
     }
     if !record.denied.is_empty() {
-        let text = format!("calls that were denied: {}", record.denied.join("; "));
+        let text = format!("calls that were not allowed: {}", record.denied.join("; "));
         warnings.push(Warning::new(WarningCode::CallRefused, text));
     }
     if ending.status() != Status::Completed {

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
+use super::changes::Tests;
 use super::claims::Claims;
 use super::passing::says_tests_pass;
 use super::run::Run;
@@ -74,7 +75,7 @@ pub(super) fn doubts(run: &Run, claims: &Claims, changed: &ChangeList) -> Vec<Wa
         let text = format!("changed but not claimed: {}", in_words(&unclaimed));
         warnings.push(Warning::new(WarningCode::ChangedUnclaimed, text));
     }
-    warnings.extend(untested(claims, shared.host.changes.tests_passed(shared.contract.run())));
+    warnings.extend(untested(claims, shared.host.changes.tests(shared.contract.run())));
     warnings
 }
 
@@ -93,8 +94,8 @@ pub(super) async fn broken_terms(
     let done_when = shared.contract.done_when().filter(|_| ending == Ending::Completed);
     let Some(done_when) = done_when else { return warnings };
     if !told.iter().any(|warning| warning.code == WarningCode::TestsNotRun) {
-        let passed = shared.host.changes.tests_passed(shared.contract.run());
-        warnings.extend(terms::missing_tests(done_when, passed));
+        let tests = shared.host.changes.tests(shared.contract.run());
+        warnings.extend(terms::missing_tests(done_when, tests));
     }
     let missing = missing(run, terms::wanted_files(done_when)).await;
     warnings.extend(terms::missing_files(&missing));
@@ -150,10 +151,11 @@ fn in_words(paths: &[&str]) -> String {
 }
 
 /// Passing tests are a claim like any other.
-fn untested(claims: &Claims, passed: Option<bool>) -> Option<Warning> {
-    let text = match passed {
-        Some(true) => return None,
-        Some(false) => "says that tests pass, but they did not when they ran last",
+fn untested(claims: &Claims, tests: Option<Tests>) -> Option<Warning> {
+    let text = match tests {
+        Some(Tests::Passed) => return None,
+        Some(Tests::PassedBefore) => "says that tests pass, but files changed after they ran last",
+        Some(Tests::Failed) => "says that tests pass, but they did not when they ran last",
         None => "says that tests pass, but the test command never ran",
     };
     let says_so = says_tests_pass(&claims.summary) || claims.as_written.iter().any(field_says_so);
@@ -217,8 +219,9 @@ mod tests {
     #[test]
     fn only_a_passing_run_settles_the_claim() {
         let claims = Claims { summary: "All tests pass.".to_owned(), ..Claims::default() };
-        assert_eq!(untested(&claims, Some(true)), None);
-        assert!(untested(&claims, Some(false)).unwrap().text.contains("last"));
+        assert_eq!(untested(&claims, Some(Tests::Passed)), None);
+        assert!(untested(&claims, Some(Tests::Failed)).unwrap().text.contains("did not"));
+        assert!(untested(&claims, Some(Tests::PassedBefore)).unwrap().text.contains("after"));
         assert!(untested(&claims, None).unwrap().text.contains("never"));
         assert_eq!(untested(&Claims::default(), None), None);
     }

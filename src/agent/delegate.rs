@@ -13,6 +13,7 @@ use super::cancel::{CancelScope, LiveTask};
 use super::changes::MOST_PATHS;
 use super::dispatch::CallEnd;
 use super::places::{Place, Seat};
+use super::preflight::{self, Delegation, Unstarted};
 use super::record::ChildEnd;
 use super::run::{Run, RunShared, run_agent, standing_tokens};
 use super::steering::Steering;
@@ -76,7 +77,7 @@ pub async fn admit(
     let checked = with_grant(parent, None, &none, |grant| Contract::check(grant, &request));
     let fingerprint = match checked {
         Ok(fingerprint) => fingerprint,
-        Err(refusal) => return Err(Box::new(refuse(parent, call, refusal).await)),
+        Err(refusal) => return Err(Box::new(refuse(parent, call, None, refusal).await)),
     };
     parent.tree.ledger().count_delegation();
     parent.children().push(fingerprint.clone());
@@ -94,8 +95,11 @@ pub async fn admit(
 
 /// The answer to a `task` call that does not have the right form.
 pub async fn malformed(run: &Arc<RunShared>, call: &CallId, field: &str, words: &str) -> CallEnd {
+    // A field or a value of the wrong shape is repeated in them; it may be anything.
+    let redactor = &run.host.redactor;
+    let (field, words) = (redactor.text(field), redactor.text(words));
     let violation = Violation::new(Code::InvalidTask, field, words);
-    refuse(run, call, Refusal::because(violation)).await
+    refuse(run, call, None, Refusal::because(violation)).await
 }
 
 /// Waits for a place, makes the contract, runs the child to its end and reports.
@@ -104,19 +108,13 @@ pub async fn run_child(parent: &Arc<RunShared>, call: &ToolCall, ticket: Ticket)
     let mut goes_on = parent.seat.child_goes_on();
     let place = match queue::wait_for_place(parent, call, &ticket).await {
         Ok(place) => place,
-        Err(ending) => return never_started(parent, &ticket, ending).await,
+        Err(ending) => return never_started(parent, &ticket, ending, queue::NEVER_RAN).await,
     };
+    let queued_ms = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
     let issue = Issue { task_id: ticket.task, attempt: 1, issued_at: (parent.host.clock)() };
     let rules = guidance::for_request(&parent.host, &ticket.request, parent.contract.paths()).await;
-    let narrowed = with_grant(parent, Some(&ticket), &rules, |grant| {
-        Contract::narrow(grant, &ticket.request, issue)
-    });
-    let opened = narrowed.and_then(|contract| {
-        let provider = models::for_child(parent, &contract)?;
-        open_account(parent, contract).map(|(contract, account)| (contract, account, provider))
-    });
-    let queued_ms = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
-    let mut end = match opened {
+    let delegation = Delegation { parent, call, ticket: &ticket, rules: &rules, issue };
+    let mut end = match open(&delegation).await {
         Ok((contract, account, provider)) => {
             let seat = parent.seat.child(ticket.task, place);
             let child = Child { ticket: &ticket, contract, account, provider, seat };
@@ -124,13 +122,42 @@ pub async fn run_child(parent: &Arc<RunShared>, call: &ToolCall, ticket: Ticket)
             goes_on.hand_on(place);
             end
         }
-        Err(refusal) => {
+        Err(unstarted) => {
             goes_on.hand_on(Some(place));
-            refuse(parent, &call.call, refusal).await
+            not_started(parent, call, &ticket, unstarted).await
         }
     };
     end.duration_ms = end.duration_ms.saturating_add(queued_ms);
     end
+}
+
+/// Makes the contract, has a person look at it where they want to, and reserves its share.
+async fn open(
+    delegation: &Delegation<'_>,
+) -> Result<(Contract, AccountId, Arc<dyn Provider>), Unstarted> {
+    let Delegation { parent, ticket, rules, issue, .. } = delegation;
+    let shown = with_grant(parent, Some(ticket), rules, |grant| {
+        Contract::narrow(grant, &ticket.request, *issue)
+    })?;
+    let contract = preflight::agree(delegation, shown).await?;
+    let provider = models::for_child(parent, &contract, &ticket.scope).await?;
+    let (contract, account) = open_account(parent, contract)?;
+    Ok((contract, account, provider))
+}
+
+async fn not_started(
+    parent: &RunShared,
+    call: &ToolCall,
+    ticket: &Ticket,
+    unstarted: Unstarted,
+) -> CallEnd {
+    match unstarted {
+        Unstarted::Refused(refusal) => refuse(parent, &call.call, Some(ticket.task), refusal).await,
+        Unstarted::Cancelled(ending) => {
+            never_started(parent, ticket, ending, preflight::NEVER_RAN).await
+        }
+        Unstarted::Denied(words) => CallEnd::unstarted(Failure::Denied, words),
+    }
 }
 
 /// Reserves the child's share; what a sibling took since the contract was narrowed is a refusal.
@@ -181,13 +208,16 @@ async fn start(
             role: child.contract.role().to_owned(),
             description: Some(child.contract.description().to_owned()),
             depth: child.contract.depth(),
-            contract: child.contract.view(),
+            contract: child.contract.view().going_to(child.provider.identity().host.clone()),
+            totals: None,
         })
         .await;
     let mut run = Run::new(Arc::clone(&child), History::new(), None);
     let ending = begin(&mut run).await;
-    drop(settlement);
     let end = finish(parent, ticket, run, ending).await;
+    // What is given back is told before another task can be given it: whoever reads the record finds
+    // room for every share in it.
+    drop(settlement);
     (end, child.seat.leave())
 }
 
@@ -284,16 +314,27 @@ fn task_end(child: ChildEnd, ending: Ending, json: String) -> CallEnd {
     CallEnd { output, failure, duration_ms: 0, child: Some(child), left_behind: false }
 }
 
-/// A task that was cancelled in the queue: a report, and no run.
-async fn never_started(parent: &RunShared, ticket: &Ticket, ending: Ending) -> CallEnd {
-    let mut report = empty_report(ending, "Cancelled while it waited for a place; it never ran.");
+/// A task that was cancelled before it began: a report, and no run.
+async fn never_started(
+    parent: &RunShared,
+    ticket: &Ticket,
+    ending: Ending,
+    summary: &str,
+) -> CallEnd {
+    let mut report = empty_report(ending, summary);
     report.task_id = Some(ticket.task);
     report.attempt = Some(1);
     let json = keep_report(parent, ticket.task, &mut report, Sensitivity::Normal).await;
     task_end(ChildEnd::never_ran(report), ending, json)
 }
 
-pub(super) async fn refuse(parent: &RunShared, call: &CallId, refusal: Refusal) -> CallEnd {
+/// The answer to a refusal; `admitted` is the task's id if it was refused at its start only.
+pub(super) async fn refuse(
+    parent: &RunShared,
+    call: &CallId,
+    admitted: Option<TaskId>,
+    refusal: Refusal,
+) -> CallEnd {
     let first = refusal.first().clone();
     let violations: Vec<Violation> = refusal.violations().cloned().collect();
     parent
@@ -303,6 +344,7 @@ pub(super) async fn refuse(parent: &RunShared, call: &CallId, refusal: Refusal) 
             field: first.field,
             message: first.message.clone(),
             violations: violations.clone(),
+            refused_task: admitted,
         })
         .await;
     let ending = match first.code {
@@ -311,7 +353,8 @@ pub(super) async fn refuse(parent: &RunShared, call: &CallId, refusal: Refusal) 
     };
     let mut report = empty_report(ending, &first.message);
     report.violations = violations;
-    let json = report.capped().to_json();
+    // A model may have put a secret into any name that the refusal quotes.
+    let json = parent.host.redactor.report(report).capped().to_json();
     let mut end = CallEnd::unstarted(Failure::Refused, json);
     if first.code == Code::Cancelled {
         end.failure = Some(Failure::Cancelled);
@@ -369,7 +412,7 @@ fn child_shared(parent: &Arc<RunShared>, child: Child<'_>) -> Arc<RunShared> {
 }
 
 /// Gathers what the parent really has at this moment and looks at it.
-fn with_grant<T>(
+pub(super) fn with_grant<T>(
     parent: &RunShared,
     own: Option<&Ticket>,
     guidance: &Guidance,

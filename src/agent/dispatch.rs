@@ -12,7 +12,7 @@ use super::delegate::{self, Ticket};
 use super::record::ChildEnd;
 use super::run::{Run, RunShared};
 use super::runaway::{Observed, Verdict};
-use super::{lineage, use_tool};
+use super::{keeping, lineage, use_tool};
 use crate::domain::budget::Dimension;
 use crate::domain::event::{Fact, Failure};
 use crate::domain::ledger::Left;
@@ -234,6 +234,8 @@ impl Batch {
     /// Takes the end of one call: fits the result into the budget, records and tells it. The last
     /// one of the batch carries the loop guard's warning, since only then all results are known.
     async fn finish(&mut self, run: &mut Run, index: usize, mut end: CallEnd) {
+        // Refusals quote what the model wrote; what a tool gave was looked at before.
+        keeping::blot(&run.shared.host, &mut end.output);
         self.fit(run, &mut end.output);
         if end.failure != Some(Failure::NotRun) {
             self.outputs[index] = Some((end.output.ok, end.output.text.clone()));
@@ -286,8 +288,13 @@ impl Batch {
     }
 
     fn judge(&self, run: &mut Run) -> Option<&'static str> {
-        let arguments: Vec<String> =
-            self.calls.iter().map(|call| call.arguments.to_string()).collect();
+        // Fields in another order are the same arguments.
+        let arguments = |call: &ToolCall| {
+            let mut arguments = call.arguments.clone();
+            arguments.sort_all_objects();
+            arguments.to_string()
+        };
+        let arguments: Vec<String> = self.calls.iter().map(arguments).collect();
         let observed: Vec<Observed<'_>> = self
             .calls
             .iter()

@@ -14,6 +14,7 @@ use crate::domain::event::{Fact, Origin, Timestamp};
 use crate::domain::fence::Fence;
 use crate::domain::ids::{RunId, TaskId};
 use crate::domain::ledger::{AccountId, Ledger};
+use crate::domain::preflight::PreflightPolicy;
 use crate::domain::role::RoleTable;
 use crate::domain::rules::Rules;
 use crate::journal::hub::Hub;
@@ -42,6 +43,8 @@ pub struct Host {
     pub sandbox: Arc<Sandbox>,
     /// What may be done without asking.
     pub mode: Mutex<Mode>,
+    /// Whether delegations are asked about.
+    pub preflight: Mutex<PreflightPolicy>,
     /// What is allowed, asked about and denied by name.
     pub rules: Rules,
     /// Who is asked.
@@ -95,6 +98,16 @@ impl Host {
     /// From now on this may be done without asking.
     pub fn set_mode(&self, mode: Mode) {
         *self.mode.lock().unwrap_or_else(PoisonError::into_inner) = mode;
+    }
+
+    /// Whether delegations are asked about at this moment.
+    pub fn preflight(&self) -> PreflightPolicy {
+        *self.preflight.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// From now on delegations are asked about, or not.
+    pub fn set_preflight(&self, policy: PreflightPolicy) {
+        *self.preflight.lock().unwrap_or_else(PoisonError::into_inner) = policy;
     }
 
     /// How well commands are fenced: as was said, else found out by trying, which takes seconds at

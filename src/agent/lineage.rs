@@ -24,7 +24,7 @@ pub(super) async fn may_not_delegate(
         let message = format!("this run was not given `task` ({path} > task): {refused}");
         Violation::new(Code::ToolEscalation, "", message)
     };
-    delegate::refuse(run, call, Refusal::because(violation)).await
+    delegate::refuse(run, call, None, Refusal::because(violation)).await
 }
 
 /// The fingerprints of the run's own task and of those above it.

@@ -35,6 +35,7 @@ mod may;
 mod models;
 mod passing;
 pub mod places;
+mod preflight;
 mod queue;
 pub mod record;
 pub mod run;

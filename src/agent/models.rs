@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use super::cancel::CancelScope;
 use super::run::RunShared;
 use crate::domain::budget::{Dimension, Limit};
 use crate::domain::contract::Contract;
@@ -21,10 +22,12 @@ pub(super) fn endpoint(parent: &RunShared) -> Endpoint {
     }
 }
 
-/// Who answers a child with this contract.
-pub(super) fn for_child(
+/// Who answers a child with this contract. A server that has to be asked about its model first is
+/// asked; that ends early if the child is cancelled.
+pub(super) async fn for_child(
     parent: &RunShared,
     contract: &Contract,
+    scope: &CancelScope,
 ) -> Result<Arc<dyn Provider>, Refusal> {
     let model = contract.model();
     if model == parent.provider.identity().model {
@@ -39,6 +42,11 @@ pub(super) fn for_child(
         return Err(refused(Code::InvalidTask, why));
     };
     let provider = switch(model).map_err(|why| refused(Code::InvalidTask, why))?;
+    match scope.race(provider.learn()).await {
+        Ok(Ok(())) => {}
+        Ok(Err(error)) => return Err(refused(Code::InvalidTask, error.to_string())),
+        Err(_) => return Err(refused(Code::Cancelled, "cancelled before it started".to_owned())),
+    }
     let identity = provider.identity();
     if identity.prices.is_none() && contract.budget()[Dimension::CostUsd] != Limit::Off {
         let why =

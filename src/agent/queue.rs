@@ -8,6 +8,9 @@ use crate::domain::event::{Fact, Origin};
 use crate::domain::message::ToolCall;
 use crate::domain::report::Ending;
 
+/// What is said of a task that was cancelled while it waited.
+pub(super) const NEVER_RAN: &str = "Cancelled while it waited for a place; it never ran.";
+
 /// A place for the child, at once where there is one; else why it was cancelled while it waited.
 pub(super) async fn wait_for_place(
     parent: &RunShared,
@@ -25,7 +28,7 @@ pub(super) async fn wait_for_place(
 
 /// While the parent is paused nothing of it starts, whatever was free before or became free
 /// meanwhile.
-async fn may_start(parent: &RunShared, ticket: &Ticket) -> Result<(), Ending> {
+pub(super) async fn may_start(parent: &RunShared, ticket: &Ticket) -> Result<(), Ending> {
     steering::gate_of_child(parent, &ticket.scope).await?;
     ticket.scope.ending().map_or(Ok(()), Err)
 }

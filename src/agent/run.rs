@@ -259,7 +259,8 @@ impl Run {
         let mut ledger = self.shared.tree.ledger();
         ledger.set_elapsed_ms(account, self.shared.elapsed_ms());
         let output_limit = ledger.limits(account)[Dimension::OutputTokens];
-        ledger.set_hold_back(account, spending::hold_back(&ask, output_limit));
+        let held_back = spending::hold_back(&ask, output_limit);
+        ledger.set_hold_back(account, held_back);
         let (max_tokens, because) = match spending::plan(&ledger, account, &ask) {
             Plan::Turn { max_tokens } => (max_tokens, self.forced),
             Plan::WrapUp { max_tokens, because } => {
@@ -282,6 +283,7 @@ impl Run {
             tool_choice,
             prompt_tokens: ask.prompt_tokens,
             worst_case,
+            held_back,
             aside: None,
         })
     }
@@ -416,11 +418,13 @@ async fn final_text(
         Some(StopReason::MaxTokens) => {
             ControlFlow::Break(Ending::Exhausted(Exhausted::OutputTokens))
         }
-        _ => match conclude::question_about_report(run) {
-            Some(question) => ask_again(run, question).await,
-            None if steering::hears_before_it_ends(run).await? => ControlFlow::Continue(()),
-            None => ControlFlow::Break(Ending::Completed),
-        },
+        Some(StopReason::EndTurn | StopReason::ToolUse | StopReason::Other(_)) | None => {
+            match conclude::question_about_report(run) {
+                Some(question) => ask_again(run, question).await,
+                None if steering::hears_before_it_ends(run).await? => ControlFlow::Continue(()),
+                None => ControlFlow::Break(Ending::Completed),
+            }
+        }
     })
 }
 

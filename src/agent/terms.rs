@@ -2,6 +2,7 @@
 //! them. It rather misses a breach than accuses wrongly: only names of files and folders are held
 //! against what happened, and no clause that says "but", "only" or the like.
 
+use super::changes::Tests;
 use super::cited::split_line;
 use super::passing::says_tests_pass;
 use crate::domain::changes::{ChangeList, Difference};
@@ -70,10 +71,13 @@ pub(super) fn broken_bans(must_not: &str, changed: &ChangeList) -> Option<Warnin
 }
 
 /// Tests that `done_when` wants to pass and that did not.
-pub(super) fn missing_tests(done_when: &str, passed: Option<bool>) -> Option<Warning> {
-    let text = match passed {
-        Some(true) => return None,
-        Some(false) => "is done when tests pass, but they did not when they ran last",
+pub(super) fn missing_tests(done_when: &str, tests: Option<Tests>) -> Option<Warning> {
+    let text = match tests {
+        Some(Tests::Passed) => return None,
+        Some(Tests::PassedBefore) => {
+            "is done when tests pass, but files changed after they ran last"
+        }
+        Some(Tests::Failed) => "is done when tests pass, but they did not when they ran last",
         None => "is done when tests pass, but the test command never ran",
     };
     says_tests_pass(done_when).then(|| Warning::new(WarningCode::TestsNotRun, text))
@@ -282,16 +286,17 @@ mod tests {
 
     #[test]
     fn only_a_passing_run_settles_a_demand_for_tests() {
-        for (done_when, passed, warns) in [
+        for (done_when, tests, warns) in [
             ("all tests pass", None, true),
-            ("all tests pass", Some(false), true),
-            ("all tests pass", Some(true), false),
+            ("all tests pass", Some(Tests::Failed), true),
+            ("all tests pass", Some(Tests::PassedBefore), true),
+            ("all tests pass", Some(Tests::Passed), false),
             ("测试全部通过", None, true),
             ("the tests are listed", None, false),
             ("it compiles", None, false),
         ] {
-            let found = missing_tests(done_when, passed);
-            assert_eq!(found.is_some(), warns, "{done_when} {passed:?}");
+            let found = missing_tests(done_when, tests);
+            assert_eq!(found.is_some(), warns, "{done_when} {tests:?}");
         }
     }
 

@@ -37,6 +37,8 @@ pub struct TurnPlan {
     pub prompt_tokens: u64,
     /// What it may use at most.
     pub worst_case: Charge,
+    /// What is kept beside it for a last request.
+    pub held_back: Charge,
     /// The messages of a request beside the conversation: nothing of its answer is shown or kept.
     pub aside: Option<Vec<Arc<Message>>>,
 }
@@ -50,6 +52,8 @@ pub async fn take(run: &mut Run, plan: &TurnPlan) -> Result<AssistantMessage, En
             of: plan.of,
             wrap_up: plan.wrap_up.is_some(),
             prompt_tokens_estimate: plan.prompt_tokens,
+            reserved: plan.worst_case,
+            held_back: plan.held_back,
         })
         .await;
     if let Some(ending) = run.shared.scope.ending() {

@@ -7,6 +7,7 @@ use super::budget::{Budget, Dimension, Limit, PerDimension, Preset};
 use super::event::Share;
 use super::grant::Grant;
 use super::ledger::Left;
+use super::preflight::lower_of;
 use super::request::BudgetRequest;
 use super::role::Role;
 use super::usage::MicroUsd;
@@ -28,13 +29,14 @@ pub(super) struct Allotment {
     pub(super) share: Share,
 }
 
-/// Judges what was asked for and fills the rest. Violations come in the order of
-/// [`Dimension::ALL`].
+/// Judges what was asked for and fills the rest, and cuts all of it to the ceiling, if there is one.
+/// Violations come in the order of [`Dimension::ALL`].
 pub(super) fn allot(
     grant: &Grant<'_>,
     asked: BudgetRequest,
     role: Option<&Role>,
     first_prompt: u64,
+    ceiling: Option<&Budget>,
 ) -> Result<Allotment, Vec<Violation>> {
     let mut violations = Vec::new();
     let budget = PerDimension::from_fn(|dimension| {
@@ -42,11 +44,12 @@ pub(super) fn allot(
             Some(number) => judge(grant, dimension, number),
             None => fill(grant, dimension, role, first_prompt),
         };
-        limit.unwrap_or_else(|message| {
+        let limit = limit.unwrap_or_else(|message| {
             let field = format!("budget.{}", dimension.field());
             violations.push(Violation::new(Code::InvalidBudget, field, message));
             Limit::Of(0)
-        })
+        });
+        ceiling.map_or(limit, |ceiling| lower_of(limit, ceiling[dimension]))
     });
     if violations.is_empty() {
         Ok(Allotment { budget, share: share(&budget, &grant.remaining) })

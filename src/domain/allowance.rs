@@ -98,7 +98,7 @@ impl Allowances {
             Answer::Once if call.is_test() => (session(requester), exact),
             Answer::Child => (Holder::Run(requester.run().clone()), wide),
             Answer::Session => (session(requester), wide),
-            Answer::Once | Answer::Deny { .. } => return,
+            Answer::Once | Answer::Amended(_) | Answer::Deny { .. } => return,
         };
         if call.is_test() && *answer == Answer::Child {
             let exact = Covered::Exact(call.exact.clone());

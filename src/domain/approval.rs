@@ -3,6 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::preflight::Amendment;
 use super::role::Permission;
 
 /// What may be done without asking, from the strictest to the freest.
@@ -99,9 +100,6 @@ pub enum ApprovePolicy {
 }
 
 impl ApprovePolicy {
-    /// All of them, the strictest first.
-    pub const ALL: [Self; 3] = [Self::Never, Self::Edits, Self::All];
-
     /// The word on the command line.
     pub fn name(self) -> &'static str {
         match self {
@@ -109,11 +107,6 @@ impl ApprovePolicy {
             Self::Edits => "edits",
             Self::All => "all",
         }
-    }
-
-    /// Reads that word.
-    pub fn from_name(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|policy| policy.name() == name)
     }
 }
 
@@ -135,6 +128,8 @@ pub enum Answer {
     Child,
     /// The same for the whole session: of the parent, or of all children of this role.
     Session,
+    /// This delegation, with less than was shown.
+    Amended(Amendment),
     /// No.
     Deny {
         /// Why, for the model.
@@ -170,7 +165,7 @@ pub enum Decider {
     Earlier,
     /// A rule of the configuration.
     Rule,
-    /// The permission mode.
+    /// The permission mode, or for a delegation the policy of asking before it.
     Mode,
     /// What `--approve` says, where nobody can be asked.
     Policy,

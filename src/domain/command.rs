@@ -3,6 +3,7 @@
 use super::approval::{Answer, Mode};
 use super::budget::Preset;
 use super::ids::{CallId, RunId, TaskId};
+use super::preflight::PreflightPolicy;
 
 /// A request of the user to the session. Effects are plain data, so that tests compare them.
 #[derive(Debug, Clone, PartialEq)]
@@ -60,6 +61,11 @@ pub enum Command {
     SetMode {
         /// The mode.
         mode: Mode,
+    },
+    /// Whether delegations are asked about, from now on.
+    SetPreflight {
+        /// The policy.
+        policy: PreflightPolicy,
     },
     /// Run a command of the person's own, and let the model see it with the next message.
     Shell {

@@ -14,6 +14,7 @@ use super::grant::Grant;
 use super::hash::Sha;
 use super::ids::{RunId, TaskId};
 use super::narrow;
+use super::preflight::{self, Amendment};
 use super::request::TaskRequest;
 use super::role::Permission;
 use super::scope::PathScope;
@@ -146,7 +147,24 @@ impl Contract {
     /// All nine checks, and the contract if every one passes. A refusal lists all violations in
     /// the order of the checks.
     pub fn narrow(grant: &Grant<'_>, request: &TaskRequest, issue: Issue) -> Result<Self, Refusal> {
-        narrow::narrow(grant, request, issue)
+        narrow::narrow(grant, request, issue, None)
+    }
+
+    /// All nine checks once more, after a person let a shown contract go: of what the parent has now,
+    /// and in nothing more than what was shown to them and what they made of it.
+    pub fn narrow_shown(
+        grant: &Grant<'_>,
+        request: &TaskRequest,
+        issue: Issue,
+        shown: &Self,
+        amendment: &Amendment,
+    ) -> Result<Self, Refusal> {
+        let ceiling = amendment.ceiling(&shown.budget);
+        let now = narrow::narrow(grant, &amendment.apply(request), issue, Some(&ceiling))?;
+        match preflight::beyond(shown, &now) {
+            Some(violation) => Err(Refusal::because(violation)),
+            None => Ok(now),
+        }
     }
 
     /// Reads the serialised form, and refuses one whose snippets do not match their hashes.
@@ -175,6 +193,9 @@ impl Contract {
         ContractView {
             prompt: self.prompt.clone(),
             expected_output: self.expected_output.clone(),
+            done_when: self.done_when.clone(),
+            must_not: self.must_not.clone(),
+            rules: self.rules.is_some(),
             context: self.cards().chain(self.rules().map(|rules| &rules.card)).cloned().collect(),
             permissions: self.permissions.clone(),
             paths: self.paths.clone(),
@@ -183,6 +204,7 @@ impl Contract {
             share: self.share,
             provider: self.provider.clone(),
             model: self.model.clone(),
+            host: None,
         }
     }
 
@@ -266,11 +288,6 @@ impl Contract {
         &self.paths
     }
 
-    /// The scopes in words, for prompts and refusals: `src, docs/a.md`.
-    pub fn paths_in_words(&self) -> String {
-        super::scope::in_words(&self.paths)
-    }
-
     /// The tools it may call, in the order they are offered.
     pub fn tools(&self) -> &[String] {
         &self.tools
@@ -304,10 +321,5 @@ impl Contract {
     /// What tells this task from others, see [`Contract::check`].
     pub fn fingerprint(&self) -> &Sha {
         &self.fingerprint
-    }
-
-    /// When it was issued.
-    pub fn issued_at(&self) -> Timestamp {
-        self.issued_at
     }
 }

@@ -5,6 +5,8 @@
 //! a run's own. The ledger has no clock: time is told to it. It decides nothing about the next
 //! request; `spending` does, from what is left here.
 
+use serde::{Deserialize, Serialize};
+
 use super::budget::{Budget, Dimension, Limit, PerDimension, Remaining, Totals};
 use super::usage::{MicroUsd, Usage};
 
@@ -39,15 +41,17 @@ impl Left {
 pub struct AccountId(usize);
 
 /// Tokens, calls and money of one step.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Charge {
     /// Prompt tokens.
     pub input_tokens: u64,
     /// Generated tokens.
     pub output_tokens: u64,
     /// Calls.
+    #[serde(default)]
     pub tool_calls: u64,
-    /// Money.
+    /// Money; in files 0 where the price is unknown, since then it bounds nothing.
+    #[serde(rename = "cost_usd")]
     pub cost: MicroUsd,
 }
 
@@ -174,6 +178,12 @@ impl Ledger {
         for dimension in Dimension::ALL.into_iter().filter(|d| d.is_shared()) {
             self.require_room(parent, dimension, budget[dimension])?;
         }
+        Ok(self.adopt(parent, budget))
+    }
+
+    /// [`Self::open`] without asking whether there is room: for what was opened before, and is read
+    /// again from a record.
+    pub(super) fn adopt(&mut self, parent: AccountId, budget: Budget) -> AccountId {
         let id = AccountId(self.accounts.len());
         let account = Account::new(Some(parent), budget);
         for dimension in Dimension::ALL {
@@ -181,7 +191,7 @@ impl Ledger {
             *held = held.saturating_add(account.unused(dimension));
         }
         self.accounts.push(account);
-        Ok(id)
+        id
     }
 
     /// Closes an account and everything under it: what it did not use returns to its parent.

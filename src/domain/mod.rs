@@ -8,12 +8,14 @@
 //! [`spending`], [`extend`], [`context_store`], [`role`] (the program's own, or by [`front_matter`]
 //! and [`role_file`] a file's), [`scope`], [`violation`], [`request`], [`grant`], [`approval`],
 //! [`fence`], [`shell_words`], [`rules`], [`allowance`], [`permit`], [`hidden`], [`contract`] (made by
-//! [`narrow`], with [`fingerprint`], [`secrecy`], [`secret_value`] and [`allot`]), [`report`], [`stamp`],
-//! [`event`], [`mod@line`], [`command`], [`exit`].
+//! [`narrow`], with [`fingerprint`], [`secrecy`], [`secret_value`] and [`allot`]), [`preflight`],
+//! [`report`], [`stamp`], [`event`], [`books`], [`mod@line`], [`command`], [`exit`], and apart from all
+//! of them [`line_diff`].
 
 pub mod allot;
 pub mod allowance;
 pub mod approval;
+pub mod books;
 pub mod budget;
 mod cap;
 pub mod changes;
@@ -36,10 +38,12 @@ pub mod history;
 pub mod ids;
 pub mod ledger;
 pub mod line;
+pub mod line_diff;
 mod matching;
 pub mod message;
 pub mod narrow;
 pub mod permit;
+pub mod preflight;
 pub mod report;
 pub mod request;
 pub mod role;

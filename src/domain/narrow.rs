@@ -6,6 +6,7 @@
 use std::collections::BTreeSet;
 
 use super::allot::{self, Allotment};
+use super::budget::Budget;
 use super::choose::{
     Child, MAX_ITEMS, TASK_TOOL, choose_context, choose_paths, choose_permissions, choose_tools,
     names,
@@ -34,7 +35,7 @@ pub(super) fn check(grant: &Grant<'_>, request: &TaskRequest) -> Result<Sha, Ref
     let mut draft = Draft::new(grant, request);
     let mut violations = std::mem::take(&mut draft.violations);
     if !violations.is_empty() {
-        violations.extend(draft.allot(grant, request).err().into_iter().flatten());
+        violations.extend(draft.allot(grant, request, None).err().into_iter().flatten());
     }
     match Refusal::from_all(violations) {
         Some(refusal) => Err(refusal),
@@ -42,15 +43,17 @@ pub(super) fn check(grant: &Grant<'_>, request: &TaskRequest) -> Result<Sha, Ref
     }
 }
 
-/// All nine checks; see [`Contract::narrow`].
+/// All nine checks; see [`Contract::narrow`]. Nothing that comes of them is above the ceiling.
 pub(super) fn narrow(
     grant: &Grant<'_>,
     request: &TaskRequest,
     issue: Issue,
+    ceiling: Option<&Budget>,
 ) -> Result<Contract, Refusal> {
     let mut draft = Draft::new(grant, request);
     let mut violations = std::mem::take(&mut draft.violations);
-    let allotment = draft.allot(grant, request).map_err(|broken| violations.extend(broken));
+    let allotment =
+        draft.allot(grant, request, ceiling).map_err(|broken| violations.extend(broken));
     match (Refusal::from_all(violations), draft.role, allotment) {
         (Some(refusal), _, _) => Err(refusal),
         (None, Some(role), Ok(allotment)) => {
@@ -102,7 +105,12 @@ impl<'a> Draft<'a> {
         Self { role, context, permissions, tools, paths, rules, fingerprint, violations }
     }
 
-    fn allot(&self, grant: &Grant<'_>, request: &TaskRequest) -> Result<Allotment, Vec<Violation>> {
+    fn allot(
+        &self,
+        grant: &Grant<'_>,
+        request: &TaskRequest,
+        ceiling: Option<&Budget>,
+    ) -> Result<Allotment, Vec<Violation>> {
         let texts = [Some(&request.task), Some(&request.expected_output)]
             .into_iter()
             .chain([request.done_when.as_ref(), request.must_not.as_ref()])
@@ -112,7 +120,8 @@ impl<'a> Draft<'a> {
         let snippets: u64 =
             chosen.chain(&self.rules).map(|snippet| estimate_tokens(&snippet.text)).sum();
         let first_prompt = grant.child_overhead_tokens.saturating_add(words + snippets);
-        allot::allot(grant, request.budget.unwrap_or_default(), self.role, first_prompt)
+        let asked = request.budget.unwrap_or_default();
+        allot::allot(grant, asked, self.role, first_prompt, ceiling)
     }
 }
 
@@ -227,13 +236,15 @@ fn require_role_and_model(
         return;
     };
     let Some(model) = written(request.model.as_ref()) else { return };
-    if model != grant.endpoint.model && !role.models.iter().any(|other| other == model) {
-        let own = std::iter::once(grant.endpoint.model.as_str());
+    // A role without models of its own runs on its parent's.
+    let own = std::iter::once(grant.endpoint.model.as_str()).filter(|_| role.models.is_empty());
+    let allowed: Vec<&str> = own.chain(role.models.iter().map(String::as_str)).collect();
+    if !allowed.contains(&model) {
         let message = format!(
             "role {} does not run on {}, only on: {}",
             role.name,
             secrecy.quote(model),
-            names(own.chain(role.models.iter().map(String::as_str))),
+            names(allowed.into_iter()),
         );
         violations.push(Violation::new(Code::InvalidTask, "model", message));
     }

@@ -247,6 +247,30 @@ pub enum WarningCode {
 }
 
 impl WarningCode {
+    /// All of them.
+    pub const ALL: [Self; 20] = [
+        Self::Unstructured,
+        Self::NoText,
+        Self::NoToolsUsed,
+        Self::EvidenceMissing,
+        Self::EvidenceNotRead,
+        Self::EvidenceLine,
+        Self::EvidenceScope,
+        Self::EvidenceViaBash,
+        Self::ClaimedUnchanged,
+        Self::ChangedUnclaimed,
+        Self::ChangedOutside,
+        Self::TestsNotRun,
+        Self::CallRefused,
+        Self::FieldDropped,
+        Self::Cut,
+        Self::Unfinished,
+        Self::Unconfirmed,
+        Self::MustNot,
+        Self::DoneWhen,
+        Self::Claimed,
+    ];
+
     /// True if the report says what the runtime did not see, or leaves out what it did see: such a
     /// doubt is told to people even of a child that completed.
     pub fn is_serious(self) -> bool {

@@ -175,8 +175,13 @@ fn tools(parted: &Parted, doubts: &mut Vec<String>) -> Result<Vec<String>, Strin
     };
     // A tool that is not wanted in a certain form only is not wanted at all.
     let unwanted: Vec<String> = unwanted.into_iter().flatten().map(|tool| bare(&tool)).collect();
-    let unwanted = mapped(&unwanted, &mut Vec::new());
+    let mut unknown_unwanted = Vec::new();
+    let unwanted = mapped(&unwanted, &mut unknown_unwanted);
     tools.retain(|tool| !unwanted.contains(tool));
+    if !unknown_unwanted.is_empty() {
+        let names = unknown_unwanted.join(", ");
+        doubts.push(format!("does not want tools that are not here either: {names}"));
+    }
     if !unknown.is_empty() {
         doubts.push(format!("asks for tools that are not here: {}", unknown.join(", ")));
     }

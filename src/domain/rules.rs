@@ -211,15 +211,6 @@ impl Rules {
         Ok(Self { allow: read(allow)?, ask: read(ask)?, deny: read(deny)? })
     }
 
-    /// These and those.
-    #[must_use]
-    pub fn and(mut self, more: Self) -> Self {
-        self.allow.extend(more.allow);
-        self.ask.extend(more.ask);
-        self.deny.extend(more.deny);
-        self
-    }
-
     /// True if any of them is about this tool.
     pub fn name(&self, tool: &str) -> bool {
         self.allow.iter().any(|rule| rule.tool() == tool)

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::context_store::{Entry, Sensitivity, Snippet};
+use super::context_store::{ContextStore, Entry, Sensitivity, Snippet};
 use super::grant::Grant;
 use super::request::TaskRequest;
 use super::secret_value::{self, is_long_enough};
@@ -10,6 +10,18 @@ use super::violation::{Code, Violation};
 
 /// Bytes above which an item is not quoted at all, so that no part of a value can show.
 const MAX_QUOTE_BYTES: usize = 200;
+
+/// What words for a child hold that it may not get, each named by its key or by what it is, never by
+/// its value. `local` is whether the child's model is on this machine.
+pub fn withheld_from(
+    words: &str,
+    store: &ContextStore,
+    secrets: &[String],
+    local: bool,
+) -> Vec<String> {
+    let secrecy = Secrecy::of(store, secrets, local);
+    secrecy.found_in(words).into_iter().map(str::to_owned).collect()
+}
 
 /// A value that must not reach the child.
 struct Guarded<'a> {
@@ -26,15 +38,18 @@ pub(super) struct Secrecy<'a> {
 
 impl<'a> Secrecy<'a> {
     pub(super) fn new(grant: &Grant<'a>) -> Self {
-        let local = grant.endpoint.local;
+        Self::of(grant.store, grant.secrets, grant.endpoint.local)
+    }
+
+    fn of(store: &'a ContextStore, secrets: &'a [String], local: bool) -> Self {
         let mut guarded: Vec<Guarded<'a>> =
-            grant.store.iter().flat_map(|entry| guarded_snippet(entry, local)).collect();
-        let known = grant.secrets.iter().map(|value| Guarded {
+            store.iter().flat_map(|entry| guarded_snippet(entry, local)).collect();
+        let known = secrets.iter().map(|value| Guarded {
             value: Cow::Borrowed(value.trim()),
             why: "a known secret such as an API key".to_owned(),
         });
         guarded.extend(known.filter(|known| is_long_enough(&known.value)));
-        let texts = grant.store.iter().map(|entry| entry.snippet.text.trim());
+        let texts = store.iter().map(|entry| entry.snippet.text.trim());
         let texts = texts.filter(|text| is_long_enough(text)).map(Cow::Borrowed);
         let mut unspoken: Vec<Cow<'a, str>> =
             guarded.iter().map(|guarded| guarded.value.clone()).chain(texts).collect();

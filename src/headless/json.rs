@@ -12,7 +12,7 @@ use crate::domain::report::{Report, Status};
 use crate::domain::usage::Usage;
 use crate::domain::violation::Code;
 use crate::sanitize;
-use crate::story::Story;
+use crate::story::{Story, Worth};
 
 /// The object. Its fields and their order are the interface.
 #[derive(Serialize)]
@@ -25,9 +25,31 @@ struct Object<'a> {
     usage: Usage,
     /// Tokens that delegation kept out of the parent's context.
     context_kept_out: u64,
+    /// That against what it used; `null` if nothing was delegated.
+    delegation: Option<Delegation>,
     children: Vec<&'a Report>,
     warnings: Vec<Warning>,
     trace_dir: Option<&'a str>,
+}
+
+/// What the conversation's children kept out of it, and what they used.
+#[derive(Serialize)]
+struct Delegation {
+    /// Each child's last prompt minus its first minus its report, in tokens, summed; may be negative.
+    kept_out: i64,
+    /// The same, once for each later request that would have carried it.
+    spared: i64,
+    /// What all children used.
+    used: Usage,
+    /// True while more tokens were used than spared.
+    costs_more: bool,
+}
+
+impl From<Worth> for Delegation {
+    fn from(worth: Worth) -> Self {
+        let Worth { kept_out, spared, used } = worth;
+        Self { kept_out, spared, used, costs_more: worth.costs_more() }
+    }
 }
 
 /// What the runtime warned of.
@@ -48,6 +70,7 @@ pub(super) fn failure(exit: Exit, text: &str) -> String {
         reply: None,
         usage: Usage::none(),
         context_kept_out: 0,
+        delegation: None,
         children: Vec::new(),
         warnings: vec![Warning { code: code.to_owned(), text: text.to_owned() }],
         trace_dir: None,
@@ -94,6 +117,7 @@ impl Printer for Json {
             reply: finished.and_then(|end| end.reply.as_deref()),
             usage: finished.map_or(totals.usage, |end| end.usage_total),
             context_kept_out: totals.kept_out_tokens(),
+            delegation: self.story.worth().map(Delegation::from),
             children: self.story.reports().collect(),
             warnings: std::mem::take(&mut self.warnings),
             trace_dir: self.trace_dir.as_deref(),

@@ -122,5 +122,6 @@ fn broken_off() -> RunFinished {
         contract_sha256: Sha::of(""),
         report_sha256: None,
         receipt: None,
+        account: None,
     }
 }

@@ -12,7 +12,7 @@ use crate::domain::ids::{RunId, TaskId};
 use crate::domain::report::{Exhausted, Report, Status, Warning};
 use crate::domain::violation::Code;
 use crate::sanitize;
-use crate::story::CommandEnd;
+use crate::story::{CommandEnd, Story};
 
 /// Warnings of one child's report that are told.
 const MOST_DOUBTS: usize = 5;
@@ -25,11 +25,18 @@ pub(super) struct Text {
     depths: HashMap<RunId, usize>,
     /// The children that run now.
     live: HashSet<RunId>,
+    story: Story,
 }
 
 impl Text {
     pub(super) fn new(quiet: bool, out_is_terminal: bool) -> Self {
-        Self { quiet, out_is_terminal, depths: HashMap::new(), live: HashSet::new() }
+        Self {
+            quiet,
+            out_is_terminal,
+            depths: HashMap::new(),
+            live: HashSet::new(),
+            story: Story::default(),
+        }
     }
 
     /// What stands before a call: `tool: ` at the margin for the parent, `[子] ` indented for a
@@ -101,15 +108,22 @@ impl Text {
                 Duration::from_millis(*delay_ms).as_secs_f64(),
                 lines::sentence(reason)
             )),
-            Fact::Paused { .. }
-            | Fact::Resumed { .. }
-            | Fact::WrapUpRequested { .. }
-            | Fact::BudgetExtended { .. }
-            | Fact::Steered { .. }
-            | Fact::ApprovalRequested { .. }
+            Fact::Paused { .. } => Some(steered(&event.origin, "paused")),
+            Fact::Resumed { .. } => Some(steered(&event.origin, "going on")),
+            Fact::WrapUpRequested { .. } => Some(steered(&event.origin, "asked to wrap up")),
+            Fact::BudgetExtended { text, .. } => {
+                let text = lines::sentence(text);
+                Some(steered(&event.origin, &format!("given more: {text}")))
+            }
+            Fact::Steered { text, .. } => {
+                let text = lines::first(text);
+                Some(steered(&event.origin, &format!("told: {text}")))
+            }
+            Fact::ApprovalRequested { .. }
             | Fact::ApprovalDecided { .. }
             | Fact::FilesChanged { .. }
             | Fact::ModeChanged { .. }
+            | Fact::PreflightChanged { .. }
             | Fact::RunStarted { .. }
             | Fact::RunFinished(_)
             | Fact::Message(_)
@@ -130,6 +144,7 @@ impl Text {
 
 impl Printer for Text {
     fn event(&mut self, event: &Event, pages: &mut Pages) {
+        self.story.apply(event);
         if let (Fact::RunStarted { depth, .. }, Some(run)) = (&event.fact, &event.origin.run)
             && event.origin.parent_run.is_some()
         {
@@ -153,6 +168,11 @@ impl Printer for Text {
                 .tell("offshoot: the session ended without an answer; this is a fault of offshoot");
             return;
         };
+        if let Some(worth) =
+            self.story.worth().filter(|worth| !self.quiet && worth.used_tokens() > 0)
+        {
+            pages.tell(&format!("offshoot: {worth}"));
+        }
         if let Some(reply) = finished.reply.as_deref().filter(|reply| !reply.is_empty()) {
             let cleaned = sanitize::block(reply);
             let reply = if self.out_is_terminal { cleaned.as_ref() } else { reply };
@@ -206,6 +226,13 @@ fn subject(origin: &Origin) -> String {
     child.map(|task| format!("#{}: ", task.0)).unwrap_or_default()
 }
 
+/// What a person did to a run: `offshoot: #3 is paused`.
+fn steered(origin: &Origin, what: &str) -> String {
+    let child = number(origin.task.filter(|_| origin.parent_run.is_some()));
+    let who = if child.is_empty() { "the answer " } else { &child };
+    format!("offshoot: {who}is {what}")
+}
+
 /// `#3 failed (PROVIDER_ERROR): ...` if the result of a call is a child's report: how it ended and
 /// the first line that it says.
 fn reported(output: &str) -> Option<String> {
@@ -235,7 +262,8 @@ fn word(failure: Failure) -> &'static str {
     match failure {
         Failure::Error => "failed",
         Failure::Refused => "refused",
-        Failure::Denied => "denied",
+        // By a person, a rule, or because nobody could be asked.
+        Failure::Denied => "not allowed",
         Failure::Cancelled => "cancelled",
         Failure::NotRun => "not run",
     }

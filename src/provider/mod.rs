@@ -234,6 +234,9 @@ pub type ChunkStream = Pin<Box<dyn Stream<Item = Result<Chunk, ProviderError>> +
 /// The names of the models that a provider offers, once they are there.
 pub type ModelsFuture = Pin<Box<dyn Future<Output = Result<Vec<String>, ProviderError>> + Send>>;
 
+/// The end of asking a server about its model.
+pub type LearnFuture = Pin<Box<dyn Future<Output = Result<(), ProviderError>> + Send>>;
+
 /// Something that answers requests.
 pub trait Provider: Send + Sync {
     /// Who answers, and what it costs.
@@ -243,6 +246,13 @@ pub trait Provider: Send + Sync {
     fn models(&self) -> ModelsFuture {
         let model = self.identity().model.clone();
         Box::pin(async move { Ok(vec![model]) })
+    }
+
+    /// Asks what only the server knows of the model, so that [`identity`](Self::identity) tells the
+    /// truth before a first request: a name may stand for a model that runs somewhere else. Says
+    /// nothing of any conversation. Where there is nothing to ask, nothing is sent.
+    fn learn(&self) -> LearnFuture {
+        Box::pin(std::future::ready(Ok(())))
     }
 
     /// Starts a request. Nothing is sent before the stream is polled.

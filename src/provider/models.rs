@@ -132,11 +132,6 @@ impl Catalogue {
         at_host.or_else(of_wire).map_or("", |vendor| vendor.default_model.as_str())
     }
 
-    /// All vendors.
-    pub fn vendors(&self) -> &[Vendor] {
-        &self.vendors
-    }
-
     fn entry(&self, name: &str) -> Option<&Model> {
         let named = |model: &&Model| model.name == name || model.aliases.iter().any(|a| a == name);
         self.models.iter().find(named)
@@ -359,7 +354,7 @@ mod tests {
     #[test]
     fn every_vendor_has_a_known_default_that_can_call_tools() {
         let table = catalogue();
-        for vendor in table.vendors() {
+        for vendor in &table.vendors {
             let facts = table.facts(&vendor.default_model, Some(&vendor.hosts[0]));
             assert_ne!(facts.known, Known::Not, "{}", vendor.name);
             assert!(facts.tools, "{}", vendor.name);

@@ -1,6 +1,7 @@
 //! How servers are reached: connection time, certificates, proxies. It builds clients, sends nothing
 //! and knows no format.
 
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -65,8 +66,17 @@ impl Network {
             .connect_timeout(self.connect)
             // A redirect could carry the conversation, or a key, to another host.
             .redirect(redirect::Policy::none());
-        // What is called local must not leave the machine through a proxy.
-        if endpoint.is_loopback() { builder.no_proxy() } else { builder }
+        if !endpoint.is_loopback() {
+            return builder;
+        }
+        // What is called local must not leave the machine: through a proxy, or because whoever
+        // resolves names here has another address for `x.localhost`.
+        let here = [IpAddr::from(Ipv4Addr::LOCALHOST), IpAddr::from(Ipv6Addr::LOCALHOST)];
+        let here = here.map(|address| SocketAddr::new(address, 0));
+        match endpoint.url().domain() {
+            Some(name) => builder.no_proxy().resolve_to_addrs(name, &here),
+            None => builder.no_proxy(),
+        }
     }
 }
 

@@ -9,6 +9,7 @@ use crate::domain::context_store::Sensitivity;
 use crate::domain::event::Level;
 use crate::domain::fence::Fence;
 use crate::domain::ids::SessionId;
+use crate::domain::preflight::PreflightPolicy;
 use crate::domain::role::{Permission, Role};
 use crate::domain::role_file::RoleFile;
 use crate::domain::rules::Rules;
@@ -122,6 +123,8 @@ pub struct Config {
     pub paths: Vec<PathScope>,
     /// What it may do without asking.
     pub mode: Mode,
+    /// Whether delegations are asked about.
+    pub preflight: PreflightPolicy,
     /// What is allowed, asked about and denied by name, in every mode.
     pub rules: Rules,
     /// Who is asked.

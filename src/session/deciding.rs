@@ -4,6 +4,7 @@ use super::Conversation;
 use crate::domain::approval::{Answer, Mode};
 use crate::domain::event::{Fact, Level};
 use crate::domain::ids::{CallId, RunId};
+use crate::domain::preflight::PreflightPolicy;
 
 impl Conversation {
     /// From now on this may be done without asking. Calls that wait are judged anew: what the mode
@@ -12,6 +13,22 @@ impl Conversation {
         self.host.set_mode(mode);
         self.tell(Fact::ModeChanged { mode }).await;
         self.host.approvals.look_again();
+    }
+
+    /// From now on delegations are asked about, or not. With `never` those that wait for an answer
+    /// start as they were shown.
+    pub(super) async fn set_preflight(&self, policy: PreflightPolicy) {
+        self.host.set_preflight(policy);
+        self.tell(Fact::PreflightChanged { policy }).await;
+        self.host.approvals.look_again();
+    }
+
+    /// Tells at the start what is not the default.
+    pub(super) async fn tell_preflight(&self) {
+        let policy = self.host.preflight();
+        if policy != PreflightPolicy::default() {
+            self.tell(Fact::PreflightChanged { policy }).await;
+        }
     }
 
     /// Gives an answer to the call that waits for it.

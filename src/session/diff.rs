@@ -3,9 +3,9 @@
 
 use std::fmt::Write as _;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use similar::TextDiff;
+use similar::Algorithm;
 
 use super::{Config, Conversation};
 use crate::agent::changes::MOST_LISTS;
@@ -13,8 +13,10 @@ use crate::agent::host::Host;
 use crate::domain::changes::{ChangeList, Difference, FileKind, FileState};
 use crate::domain::event::{Fact, Level};
 use crate::domain::ids::{RunId, TaskId};
+use crate::domain::line_diff::LineDiff;
 use crate::domain::secret_file::looks_secret;
 use crate::journal::redact::Redactor;
+use crate::workspace::lines::{SNIFF_BYTES, is_binary};
 use crate::workspace::path::on_one_line;
 use crate::workspace::shadow::Shadow;
 use crate::workspace::snapshot::Tracker;
@@ -23,12 +25,8 @@ use crate::workspace::snapshot::Tracker;
 const MAX_BYTES: usize = 200 * 1_000;
 /// Room for the last sentence of a text that was cut.
 const SAID_BYTES: usize = 400;
-/// Lines around a change.
-const CONTEXT_LINES: usize = 3;
 /// How long the comparison of one file may take before it gets coarse.
 const FILE_TIME: Duration = Duration::from_millis(500);
-/// Bytes at the start of a file that decide whether it is text.
-const LOOKED_AT: usize = 8_000;
 /// Attempts at a task that are looked for.
 const ATTEMPTS: u32 = 9;
 
@@ -186,7 +184,7 @@ impl Side {
         let content = state.sha256.as_ref().and_then(|sha| tracker.content(sha));
         match content {
             None => Self::Unknown,
-            Some(content) if is_binary(&content) => Self::Binary,
+            Some(content) if is_binary(start(&content)) => Self::Binary,
             Some(content) => Self::Text(String::from_utf8_lossy(&content).into_owned()),
         }
     }
@@ -216,17 +214,20 @@ fn write_lines(text: &mut String, path: &str, difference: &Difference, old: &str
         Some(_) => format!("{letter}/{path}"),
         None => "/dev/null".to_owned(),
     };
-    let diff = TextDiff::configure().timeout(FILE_TIME).diff_lines(old, new);
-    let mut unified = diff.unified_diff();
-    unified
-        .context_radius(CONTEXT_LINES)
-        .header(&side(&difference.before, "a"), &side(&difference.after, "b"));
-    let _ = write!(text, "{unified}");
+    let diff = LineDiff::new(old.as_bytes(), new.as_bytes(), |old, new| {
+        let deadline = Instant::now().checked_add(FILE_TIME);
+        similar::capture_diff_slices_deadline(Algorithm::Myers, old, new, deadline)
+    });
+    let (old, new) = (side(&difference.before, "a"), side(&difference.after, "b"));
+    let hunks = diff.hunks();
+    if !hunks.is_empty() {
+        let _ = write!(text, "--- {old}\n+++ {new}\n{hunks}");
+    }
 }
 
-fn is_binary(content: &[u8]) -> bool {
-    let start = content.get(..LOOKED_AT).unwrap_or(content);
-    start.contains(&0)
+/// The bytes that decide whether it is text.
+fn start(content: &[u8]) -> &[u8] {
+    content.get(..SNIFF_BYTES).unwrap_or(content)
 }
 
 fn size(state: Option<&FileState>) -> String {

@@ -71,13 +71,15 @@ async fn summarise(run: &mut Run) -> Ending {
 
 async fn announce(run: &Run) {
     let shared = Arc::clone(&run.shared);
+    let totals = shared.tree.ledger().totals();
     shared
         .emit(Fact::RunStarted {
             call: None,
             role: shared.contract.role().to_owned(),
             description: None,
             depth: 0,
-            contract: shared.contract.view(),
+            contract: shared.contract.view().going_to(shared.provider.identity().host.clone()),
+            totals: Some(totals),
         })
         .await;
 }
@@ -117,5 +119,6 @@ pub(super) fn lost() -> RunFinished {
         contract_sha256: Sha::of(""),
         report_sha256: None,
         receipt: None,
+        account: None,
     }
 }

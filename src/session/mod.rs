@@ -191,6 +191,7 @@ impl Conversation {
                 workspace: config.workspace,
                 sandbox: Arc::new(Sandbox::new(config.sandbox)),
                 mode: Mutex::new(config.mode),
+                preflight: Mutex::new(config.preflight),
                 rules: config.rules,
                 asker: config.asker,
                 approvals: Approvals::default(),
@@ -226,6 +227,7 @@ impl Conversation {
         if let Some(text) = held::unfenced(&conversation.host, &conversation.permissions, &fence) {
             conversation.tell(Fact::notice(Level::Warning, "UNFENCED", text)).await;
         }
+        conversation.tell_preflight().await;
         for (level, code, text) in config.notices {
             conversation.tell(Fact::notice(level, &code, text)).await;
         }
@@ -293,6 +295,7 @@ impl Conversation {
             Command::ListModels => self.list_models().await,
             Command::SetModel { model } => self.set_model(&model).await,
             Command::SetMode { mode } => self.set_mode(mode).await,
+            Command::SetPreflight { policy } => self.set_preflight(policy).await,
             Command::Decide { run, call, answer } => self.decide(&run, &call, answer).await,
             Command::Pin { name, text, local_only } => {
                 self.pin_typed(name, text, local_only).await;

@@ -78,6 +78,7 @@ pub fn config(settings: &Settings) -> Result<Config, SetupError> {
         },
         permissions: permissions(&settings.hands),
         mode: settings.hands.mode,
+        preflight: settings.hands.preflight,
         rules: settings.hands.rules.clone(),
         asker: settings.hands.asker,
         keep_trust: keep_trust(settings),

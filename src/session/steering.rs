@@ -14,6 +14,7 @@ use crate::domain::event::{Fact, Level};
 use crate::domain::extend::{self, Extension};
 use crate::domain::ids::TaskId;
 use crate::domain::report::By;
+use crate::domain::secrecy;
 use crate::domain::usage::MicroUsd;
 
 /// The notice that a run cannot be steered, or not in this way.
@@ -35,7 +36,7 @@ impl Conversation {
                 self.submit(Typed { words: text, must_delegate: false }).await;
                 Ok(())
             }
-            (Ok(run), Steer::Tell { text }) => tell(&run, text),
+            (Ok(run), Steer::Tell { text }) => self.tell_child(&run, text),
             (Ok(run), Steer::Pause) => pause(&run).await,
             (Ok(run), Steer::WrapUp) => wrap_up(&run).await,
             (Ok(run), Steer::Extend) => {
@@ -46,6 +47,26 @@ impl Conversation {
         if let Err(why) = steered {
             self.tell(Fact::notice(Level::Info, NOT_STEERED, why)).await;
         }
+    }
+
+    /// Leaves words for a child, unless they hold what it may not get: they go to its model as they
+    /// are, like the words of its task.
+    fn tell_child(&self, run: &RunShared, text: String) -> Result<(), String> {
+        let local = run.provider.identity().local;
+        let secrets = &self.host.secrets;
+        let mut withheld = secrecy::withheld_from(&text, &self.host.store(), secrets, local);
+        if let Some(above) = &run.above {
+            let more = secrecy::withheld_from(&text, &above.store(), secrets, local);
+            withheld
+                .extend(more.into_iter().filter(|why| !withheld.contains(why)).collect::<Vec<_>>());
+        }
+        if !withheld.is_empty() {
+            let (name, what) = (name(run), withheld.join(", "));
+            return Err(format!(
+                "{name} was not told: the words hold the value of {what}; say it without"
+            ));
+        }
+        run.steering.tell(text).map_err(|late| too_late(run, late))
     }
 
     fn parent_run(&self) -> Result<Arc<RunShared>, String> {
@@ -128,10 +149,6 @@ async fn wrap_up(run: &RunShared) -> Result<(), String> {
         run.steering.set_paused(false);
     }
     Ok(())
-}
-
-fn tell(run: &RunShared, text: String) -> Result<(), String> {
-    run.steering.tell(text).map_err(|late| too_late(run, late))
 }
 
 async fn extend(run: &RunShared, money: Option<MicroUsd>) -> Result<(), String> {

@@ -11,6 +11,7 @@ use super::table::Key;
 use super::{Remark, SettingsError};
 use crate::cli::{Approve, Options};
 use crate::domain::approval::{ApprovePolicy, Asker, Mode};
+use crate::domain::preflight::PreflightPolicy;
 use crate::domain::rules::{Rule, RuleError, Rules};
 
 /// What runs may do and touch.
@@ -18,6 +19,8 @@ use crate::domain::rules::{Rule, RuleError, Rules};
 pub struct Hands {
     /// What may be done without asking.
     pub mode: Mode,
+    /// Whether delegations are asked about.
+    pub preflight: PreflightPolicy,
     /// Who is asked.
     pub asker: Asker,
     /// What is allowed, asked about and denied by name.
@@ -39,8 +42,6 @@ pub struct FenceWishes {
     pub readable: Vec<PathBuf>,
     /// Files and folders that commands may read and change, absolute.
     pub writable: Vec<PathBuf>,
-    /// True if commands may connect to sockets of the file system that lie where they may write.
-    pub unix: bool,
     /// True if commands may reach the network.
     pub network: bool,
 }
@@ -61,19 +62,20 @@ impl Hands {
         let fence = FenceWishes {
             readable: places(layers, Key::FenceRead, ground, remarks),
             writable: places(layers, Key::FenceWrite, ground, remarks),
-            unix: layers.text(Key::FenceUnix) == Some("workspace"),
             network: layers.switch(Key::FenceNetwork),
         };
-        if fence.unix {
+        if layers.text(Key::FenceUnix) == Some("workspace") {
             remarks.push(warning(format!(
-                "{}: this version denies sockets of the file system to every command; fence.unix = \
-                 workspace changes nothing yet",
+                "{}: fence.unix = workspace has no effect: this version denies sockets of the file system \
+                 to every command",
                 layers.origin(Key::FenceUnix)
             )));
         }
         let pass = layers.lists(Key::EnvironmentPass).flat_map(|part| part.items.clone());
+        let preflight = layers.text(Key::DelegationPreflight);
         Ok(Self {
             mode,
+            preflight: preflight.and_then(PreflightPolicy::from_name).unwrap_or_default(),
             asker,
             rules: rules(layers, remarks)?,
             add_dirs: add_dirs(layers, options, ground, remarks)?,

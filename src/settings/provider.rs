@@ -218,9 +218,9 @@ impl Kind {
         if let (Some(text), Origin::Flag(_)) = (written, origin) {
             return Ok((self.url(text, &origin.to_string())?, origin.clone()));
         }
-        let (name, usual) = match self {
-            Self::Anthropic => ("ANTHROPIC_BASE_URL", "https://api.anthropic.com"),
-            Self::OpenAi => ("OPENAI_BASE_URL", "https://api.openai.com/v1"),
+        let name = match self {
+            Self::Anthropic => "ANTHROPIC_BASE_URL",
+            Self::OpenAi => "OPENAI_BASE_URL",
             Self::Ollama => {
                 return match written {
                     Some(text) if variable(env, "OLLAMA_HOST").is_none() => {
@@ -233,7 +233,7 @@ impl Kind {
         match (variable(env, name), written) {
             (Some(text), _) => Ok((self.url(text, name)?, Origin::Variable(name))),
             (None, Some(text)) => Ok((self.url(text, &origin.to_string())?, origin.clone())),
-            (None, None) => Ok((self.url(usual, "the usual address")?, Origin::Default)),
+            (None, None) => Ok((self.url(self.example(), "the usual address")?, Origin::Default)),
         }
     }
 
@@ -263,7 +263,7 @@ impl Kind {
         ))
     }
 
-    /// An address as it should look.
+    /// An address as it should look: the usual one.
     fn example(self) -> &'static str {
         match self {
             Self::Anthropic => "https://api.anthropic.com",

@@ -54,6 +54,8 @@ pub enum Key {
     PermissionsAsk,
     /// Calls that are never made.
     PermissionsDeny,
+    /// Whether delegations are asked about.
+    DelegationPreflight,
     /// What commands may read beside the usual.
     FenceRead,
     /// What commands may change beside the workspace.
@@ -148,6 +150,7 @@ const fn row(
 }
 
 const MODES: &[&str] = &["read-only", "ask", "auto-edit", "full-access"];
+const POLICIES: &[&str] = &["always", "never"];
 const UNIX: &[&str] = &["deny", "workspace"];
 const PRESETS: &[&str] = &["tight", "normal", "generous"];
 const LANGUAGES: &[&str] = &["en", "zh"];
@@ -162,7 +165,7 @@ use Fallback::Open;
 use Project::{Add, Freely, Lower, Never};
 
 /// All settings, in the order of [`Key`] and of `assets/config.toml`.
-pub(super) const ROWS: [Row; 47] = [
+pub(super) const ROWS: [Row; 48] = [
     row(Key::Provider, "provider", Kind::Text, Open, Never),
     row(Key::Model, "model", Kind::Text, Open, Never),
     row(Key::BaseUrl, "base_url", Kind::Text, Open, Never),
@@ -187,6 +190,13 @@ pub(super) const ROWS: [Row; 47] = [
     row(Key::PermissionsAllow, "permissions.allow", Kind::List(Items::Rules), Open, Never),
     row(Key::PermissionsAsk, "permissions.ask", Kind::List(Items::Rules), Open, Add),
     row(Key::PermissionsDeny, "permissions.deny", Kind::List(Items::Rules), Open, Add),
+    row(
+        Key::DelegationPreflight,
+        "delegation.preflight",
+        Kind::Choice(POLICIES),
+        Fallback::Text("never"),
+        Lower,
+    ),
     row(Key::FenceRead, "fence.read", Kind::List(Items::Places), Open, Never),
     row(Key::FenceWrite, "fence.write", Kind::List(Items::Places), Open, Never),
     row(Key::FenceUnix, "fence.unix", Kind::Choice(UNIX), Fallback::Text("deny"), Never),

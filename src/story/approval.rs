@@ -2,8 +2,9 @@
 //! here: who may do what is the runtime's business.
 
 use crate::domain::approval::{Decider, Decision};
-use crate::domain::event::Timestamp;
+use crate::domain::event::{Preflight, Timestamp};
 use crate::domain::ids::{CallId, RunId};
+use crate::domain::preflight::Amendment;
 
 use super::delegation::NodeId;
 
@@ -20,7 +21,7 @@ pub enum Asker {
 }
 
 /// A call that waits for a person's word.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Approval {
     /// The question's own number: a call that asks again asks anew.
     pub number: u64,
@@ -44,6 +45,10 @@ pub struct Approval {
     pub fence: Option<String>,
     /// What an answer for more than this call covers; `None` if only this call can be allowed.
     pub prefix: Option<String>,
+    /// What the child would get, for a call that delegates.
+    pub preflight: Option<Box<Preflight>>,
+    /// The child that it would become.
+    pub about: Option<NodeId>,
     /// Since when it waits.
     pub since: Timestamp,
 }
@@ -65,6 +70,8 @@ pub struct Verdict {
     pub by: Decider,
     /// Why, in words.
     pub reason: Option<String>,
+    /// What a child gets less than was shown.
+    pub amended: Option<Box<Amendment>>,
 }
 
 /// What a person allowed beyond one call.
@@ -81,7 +88,7 @@ pub struct Grant {
 }
 
 /// All that wait, the oldest first.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct Approvals(Vec<Approval>);
 
 impl Approvals {
@@ -110,9 +117,12 @@ impl Approvals {
         self.0.iter().take_while(|approval| approval.number != number).count()
     }
 
-    /// The oldest question of this child.
+    /// The oldest question of this child, or the one whether it may start.
     pub fn of_child(&self, node: NodeId) -> Option<&Approval> {
-        self.0.iter().find(|approval| approval.asker == Asker::Child(node))
+        let concerns = |approval: &&Approval| {
+            approval.asker == Asker::Child(node) || approval.about == Some(node)
+        };
+        self.0.iter().find(concerns)
     }
 
     /// The question about a call.

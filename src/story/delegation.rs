@@ -4,9 +4,11 @@ use crate::domain::event::Timestamp;
 use crate::domain::ids::{CallId, TaskId};
 use crate::domain::report::{Report, Status};
 
+use super::approval::Verdict;
 use super::call::Call;
 use super::changed::Changed;
 use super::conversation::Notice;
+use super::kept_out::KeptOut;
 use super::run::{Doing, End, Run};
 
 /// A child's place in the story; stable for the session.
@@ -28,6 +30,8 @@ pub enum NodeState {
         /// How many wait before it, right now.
         position: u32,
     },
+    /// A person is asked whether it may start.
+    AskedAbout,
     /// Its run has begun.
     Running,
     /// Ended, or never started.
@@ -81,8 +85,11 @@ pub struct Node {
     pub text_version: u32,
     /// What the parent got of it.
     pub report: Option<Report>,
+    /// What a person said to its start, where they were asked.
+    pub verdict: Option<Verdict>,
     /// What the runtime said about it.
     pub notices: Vec<Notice>,
+    pub(super) kept_out: Option<KeptOut>,
     pub(super) position: usize,
     pub(super) running: Vec<usize>,
     pub(super) asking: Vec<usize>,
@@ -98,7 +105,7 @@ impl Node {
     /// True until it has ended.
     pub fn is_live(&self) -> bool {
         match self.state {
-            NodeState::Queued { .. } | NodeState::Running => true,
+            NodeState::Queued { .. } | NodeState::AskedAbout | NodeState::Running => true,
             NodeState::Ended(_) => false,
         }
     }
@@ -112,7 +119,15 @@ impl Node {
     pub fn is_queued(&self) -> bool {
         match self.state {
             NodeState::Queued { .. } => true,
-            NodeState::Running | NodeState::Ended(_) => false,
+            NodeState::AskedAbout | NodeState::Running | NodeState::Ended(_) => false,
+        }
+    }
+
+    /// True while a person is asked whether it may start.
+    pub fn is_asked_about(&self) -> bool {
+        match self.state {
+            NodeState::AskedAbout => true,
+            NodeState::Queued { .. } | NodeState::Running | NodeState::Ended(_) => false,
         }
     }
 
@@ -145,7 +160,7 @@ impl Node {
     /// True if it changed files and did not complete: nobody vouches for what it left behind.
     pub fn needs_review(&self) -> bool {
         match &self.state {
-            NodeState::Queued { .. } | NodeState::Running => false,
+            NodeState::Queued { .. } | NodeState::AskedAbout | NodeState::Running => false,
             NodeState::Ended(end) => end.status != Status::Completed && self.changed().is_some(),
         }
     }
@@ -157,6 +172,7 @@ impl Node {
             (NodeState::Queued { position }, _) => {
                 Doing::Queued { position: *position, since: self.since }
             }
+            (NodeState::AskedAbout, _) => Doing::Asking { call: None, since: self.since },
             (NodeState::Running, Some(run)) => {
                 run.doing(self.asking_call().or_else(|| self.running_call()), now)
             }
@@ -190,6 +206,8 @@ pub struct Counts {
     pub running: usize,
     /// Those that wait for a place.
     pub queued: usize,
+    /// Those that a person is asked about before they start.
+    pub asked_about: usize,
     /// Those that completed.
     pub done: usize,
     /// Those that failed, or whose report was no use.
@@ -259,7 +277,9 @@ impl Delegations {
     /// How many there are of each kind.
     pub fn counts(&self) -> Counts {
         let queued = self.live().filter(|node| node.is_queued()).count();
-        Counts { queued, running: self.live.len() - queued, ..self.ended }
+        let asked_about = self.live().filter(|node| node.is_asked_about()).count();
+        let running = self.live.len() - queued - asked_about;
+        Counts { running, queued, asked_about, ..self.ended }
     }
 
     /// The first node as a screen lists them: the newest child of the parent.
@@ -322,6 +342,15 @@ impl Delegations {
     pub(super) fn wait(&mut self, id: NodeId, at: Timestamp) {
         if let Some(node) = self.nodes.get_mut(id.0) {
             node.state = NodeState::Queued { position: 0 };
+            node.since = at;
+        }
+        self.count_queue();
+    }
+
+    /// A person is asked whether it may start.
+    pub(super) fn asked_about(&mut self, id: NodeId, at: Timestamp) {
+        if let Some(node) = self.nodes.get_mut(id.0) {
+            node.state = NodeState::AskedAbout;
             node.since = at;
         }
         self.count_queue();
@@ -415,7 +444,9 @@ fn empty_node(
         text: String::new(),
         text_version: 0,
         report: None,
+        verdict: None,
         notices: Vec::new(),
+        kept_out: None,
         position,
         running: Vec::new(),
         asking: Vec::new(),

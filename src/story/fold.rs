@@ -10,11 +10,11 @@ use crate::domain::event::{
 use crate::domain::history::RUNTIME;
 use crate::domain::ids::{CallId, TaskId};
 use crate::domain::report::{By, Report, Status};
-use crate::domain::usage::{Usage, estimate_tokens};
+use crate::domain::usage::Usage;
 use crate::domain::violation::{Code, Violation};
 
 use super::conversation::{Body, Entry, Notice};
-use super::delegation::{Node, NodeId};
+use super::delegation::NodeId;
 use super::index::{Place, is_own_task};
 use super::run::{End, Phase, Run};
 use super::{Session, Story};
@@ -198,8 +198,10 @@ impl Story {
             run.remaining = Some(remaining);
             run.first_prompt.get_or_insert(usage.input_tokens);
             run.last_prompt = Some(usage.input_tokens);
+            run.requests.one_more();
         }
         if place == Place::Parent {
+            self.requests.one_more();
             self.totals.context_tokens = usage.input_tokens;
         }
         self.for_each_ancestor(place, |run| run.usage += usage);
@@ -243,8 +245,7 @@ impl Story {
         match place {
             Place::Parent => self.parent_finished(event, fact),
             Place::Child(id) => {
-                let kept = self.delegations.get(id).map_or(0, |node| kept_out(node, fact));
-                self.totals.kept_out = self.totals.kept_out.saturating_add(kept);
+                self.settle_kept_out(id, fact);
                 if let Some(node) = self.delegations.get_mut(id) {
                     node.report.clone_from(&fact.report);
                 }
@@ -281,7 +282,7 @@ impl Story {
     }
 
     /// The node of a `task` call, made on first sight and linked to the call.
-    fn node_of_call(&mut self, event: &Event, id: &CallId) -> Option<NodeId> {
+    pub(super) fn node_of_call(&mut self, event: &Event, id: &CallId) -> Option<NodeId> {
         let parent = self.runs.delegating(&event.origin, id)?;
         let slot = self.runs.open(parent, Place::Parent);
         if let Some(node) = slot.children.get(id) {
@@ -311,7 +312,7 @@ impl Story {
         }
     }
 
-    fn name_node(
+    pub(super) fn name_node(
         &mut self,
         id: NodeId,
         task: Option<TaskId>,
@@ -347,7 +348,11 @@ impl Story {
         if !node.is_live() {
             return;
         }
-        let end = node.report.as_ref().map_or_else(|| end_by_failure(failure), End::from);
+        let mut end = node.report.as_ref().map_or_else(|| end_by_failure(failure), End::from);
+        // A no to its start is a person's, and no call of its own was denied.
+        if failure == Some(Failure::Denied) && node.verdict.is_some() {
+            end = End { code: None, by: Some(By::User), ..end };
+        }
         self.delegations.end(id, end, at);
     }
 
@@ -404,16 +409,4 @@ fn end_by_failure(failure: Option<Failure>) -> End {
         Some(Failure::Error) => (Status::Failed, None),
     };
     End { status, code, dimension: None, by: None }
-}
-
-/// What one ended child kept out of its parent's context, in tokens.
-fn kept_out(node: &Node, fact: &RunFinished) -> i64 {
-    let Some(run) = &node.run else { return 0 };
-    let grown = signed(run.last_prompt) - signed(run.first_prompt);
-    let report = fact.report.as_ref().map(|report| estimate_tokens(&report.to_json()));
-    grown.saturating_sub(signed(report))
-}
-
-fn signed(tokens: Option<u64>) -> i64 {
-    tokens.and_then(|tokens| i64::try_from(tokens).ok()).unwrap_or(0)
 }

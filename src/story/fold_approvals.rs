@@ -1,7 +1,7 @@
 //! How calls ask for a person's word and get it, and which clocks stand meanwhile.
 
 use crate::domain::approval::{Decider, Decision};
-use crate::domain::event::{ChangedPath, Event, Fact, Origin};
+use crate::domain::event::{ChangedPath, Event, Fact, Origin, Preflight};
 use crate::domain::ids::CallId;
 
 use super::Story;
@@ -13,8 +13,17 @@ use super::run::Run;
 
 impl Story {
     pub(super) fn approval_requested(&mut self, event: &Event) {
-        let Fact::ApprovalRequested { call, name, summary, diff, command, folder, fence, prefix } =
-            &event.fact
+        let Fact::ApprovalRequested {
+            call,
+            name,
+            summary,
+            diff,
+            command,
+            folder,
+            fence,
+            prefix,
+            preflight,
+        } = &event.fact
         else {
             return;
         };
@@ -31,6 +40,7 @@ impl Story {
         if let Some(calls) = calls.filter(|calls| !calls.contains(&index)) {
             calls.push(index);
         }
+        let about = preflight.as_ref().and_then(|asked| self.child_asked_about(event, call, asked));
         self.approvals.ask(Approval {
             number: event.id,
             run,
@@ -46,12 +56,28 @@ impl Story {
             folder: folder.clone(),
             fence: fence.clone(),
             prefix: prefix.clone(),
+            preflight: preflight.clone(),
+            about,
             since: event.ts,
         });
     }
 
+    /// The child that a person is asked about before it starts.
+    fn child_asked_about(
+        &mut self,
+        event: &Event,
+        call: &CallId,
+        asked: &Preflight,
+    ) -> Option<NodeId> {
+        let id = self.node_of_call(event, call)?;
+        self.name_node(id, event.origin.task, &asked.role, Some(&asked.description));
+        self.delegations.asked_about(id, event.ts);
+        Some(id)
+    }
+
     pub(super) fn approval_decided(&mut self, event: &Event, id: &CallId, verdict: Verdict) {
         self.granted(&event.origin, id, &verdict);
+        self.answered_about(event, id, &verdict);
         self.asks_no_more(&event.origin, id);
         let Some(slot) = self.runs.slot(&event.origin) else { return };
         let (place, index) = (slot.place, slot.calls.get(id).copied());
@@ -60,6 +86,19 @@ impl Story {
             if call.state == CallState::Asking {
                 call.state = CallState::Requested;
                 call.since = event.ts;
+            }
+        }
+    }
+
+    /// A child that was asked about waits to start, or for its end to be told.
+    fn answered_about(&mut self, event: &Event, id: &CallId, verdict: &Verdict) {
+        let asked = self.approvals.iter().find(|approval| {
+            approval.call == *id && Some(&approval.run) == event.origin.run.as_ref()
+        });
+        if let Some(node) = asked.and_then(|asked| asked.about) {
+            self.delegations.wait(node, event.ts);
+            if let Some(node) = self.delegations.get_mut(node) {
+                node.verdict = Some(verdict.clone());
             }
         }
     }

@@ -19,13 +19,16 @@ mod fold_steering;
 mod fold_words;
 mod gauge;
 mod index;
+mod kept_out;
 mod run;
 
 use std::collections::HashMap;
 
+use crate::domain::books::Books;
 use crate::domain::budget::Budget;
 use crate::domain::event::{Event, Fact, Level};
 use crate::domain::ids::{CallId, SessionId};
+use crate::domain::preflight::PreflightPolicy;
 use crate::domain::report::Report;
 use crate::domain::usage::{MicroUsd, Usage};
 
@@ -38,8 +41,9 @@ pub use conversation::{Body, Entry, Notice, Speech};
 pub use delegation::{Counts, Delegations, Node, NodeId, NodeState, Runaway};
 pub use fold::DIFF;
 pub use fold_own::OWN_COMMAND;
-pub use fold_steering::STEERED;
+pub use fold_steering::{EXTENDED, STEERED, WRAP_UP};
 pub use gauge::{Gauge, Used};
+pub use kept_out::Worth;
 pub use run::{Doing, End, Phase, Run, STREAMING_MS};
 
 /// The session's own facts.
@@ -70,8 +74,8 @@ pub struct Totals {
     pub usage: Usage,
     /// The prompt of the parent's newest request, in tokens; 0 before the first.
     pub context_tokens: u64,
-    /// For each ended child its last prompt minus its first and minus its report, in tokens,
-    /// summed. Negative while the reports are longer than what they replace.
+    /// For each ended child of the conversation its last prompt minus its first and minus its
+    /// report, in tokens, summed. Negative while the reports are longer than what they replace.
     kept_out: i64,
 }
 
@@ -108,6 +112,7 @@ pub struct Story {
     parent_asking: Vec<usize>,
     approvals: Approvals,
     grants: Vec<Grant>,
+    preflight: PreflightPolicy,
     /// The user's own commands, as entries, and those of them that run.
     own: HashMap<CallId, usize>,
     own_running: Vec<CallId>,
@@ -117,6 +122,9 @@ pub struct Story {
     /// The parent's newest list of what is to be done, as an entry.
     todo: Option<usize>,
     totals: Totals,
+    /// The requests that the conversation was sent with.
+    requests: kept_out::Requests,
+    books: Books,
     runs: index::RunIndex,
 }
 
@@ -124,6 +132,7 @@ impl Story {
     /// Takes in the next event. Unknown and ill-fitting events change nothing.
     pub fn apply(&mut self, event: &Event) {
         let origin = &event.origin;
+        self.books.apply(event);
         match &event.fact {
             Fact::SessionStarted { .. } => self.session_started(&event.fact),
             Fact::SessionFinished { reason } => self.finished = Some(reason.clone()),
@@ -131,7 +140,7 @@ impl Story {
             Fact::TaskQueued { call, description, role, position: _ } => {
                 self.task_queued(event, call, description, role);
             }
-            Fact::RunStarted { call, role, description, depth, contract } => {
+            Fact::RunStarted { call, role, description, depth, contract, totals: _ } => {
                 let description = description.as_deref();
                 self.run_started(event, call.as_ref(), role, description, *depth, contract);
             }
@@ -166,14 +175,15 @@ impl Story {
             Fact::CancelRequested { target, by } => self.cancel_requested(event, target, *by),
             Fact::Paused { .. } => self.paused(event, true),
             Fact::Resumed { .. } => self.paused(event, false),
-            Fact::WrapUpRequested { .. } => self.remark(event, "asked to wrap up"),
+            Fact::WrapUpRequested { .. } => self.remark(event, WRAP_UP, ""),
             Fact::BudgetExtended { text, limits, .. } => self.extended(event, limits, text),
-            Fact::Steered { text, .. } => self.remark(event, &format!("you said: {text}")),
+            Fact::Steered { text, .. } => self.remark(event, STEERED, text),
             Fact::RunFinished(end) => self.run_finished(event, end),
             Fact::RetryScheduled { delay_ms, http_status, .. } => {
                 self.retry_scheduled(event, *delay_ms, *http_status);
             }
             Fact::Compacted { text, .. } => {
+                self.summarised(event);
                 let (level, code) = (Level::Info, "COMPACTED".to_owned());
                 self.notice(event, Notice { level, code, text: text.clone() });
             }
@@ -183,9 +193,10 @@ impl Story {
                 }
             }
             Fact::ApprovalRequested { .. } => self.approval_requested(event),
-            Fact::ApprovalDecided { call, decision, by, reason } => {
-                let reason = reason.clone();
-                let verdict = Verdict { decision: *decision, by: *by, reason };
+            Fact::PreflightChanged { policy } => self.preflight = *policy,
+            Fact::ApprovalDecided { call, decision, by, reason, amended } => {
+                let (reason, amended) = (reason.clone(), amended.clone().map(Box::new));
+                let verdict = Verdict { decision: *decision, by: *by, reason, amended };
                 self.approval_decided(event, call, verdict);
             }
             Fact::FilesChanged { paths } => self.files_changed(origin, paths),
@@ -203,6 +214,11 @@ impl Story {
     /// The calls that wait for a person's word, the oldest first.
     pub fn approvals(&self) -> &Approvals {
         &self.approvals
+    }
+
+    /// Whether delegations are asked about.
+    pub fn preflight(&self) -> PreflightPolicy {
+        self.preflight
     }
 
     /// What a person allowed beyond single calls, the oldest first.
@@ -289,6 +305,11 @@ impl Story {
     /// Sums over the session.
     pub fn totals(&self) -> &Totals {
         &self.totals
+    }
+
+    /// The ledger as the events add up to it.
+    pub fn books(&self) -> &Books {
+        &self.books
     }
 
     /// The child that a parent's `task` call became, if it became one.

@@ -9,6 +9,7 @@ use crate::domain::violation::Code;
 
 use super::call::{Call, CallState};
 use super::changed::Changed;
+use super::kept_out::Requests;
 
 /// A model whose last words are at most this old is streaming, in ms.
 pub const STREAMING_MS: u64 = 2_000;
@@ -107,6 +108,8 @@ pub struct Run {
     pub receipt: Option<Receipt>,
     /// The files that it and all it delegated changed.
     pub changed: Changed,
+    /// The requests that its conversation was sent with.
+    pub(super) requests: Requests,
     /// How long its clock has stood, in ms, the time since `standing` not included.
     stood_ms: u64,
     /// Since when its clock stands: all that is alive under it waits for a person.
@@ -149,8 +152,10 @@ pub enum Doing<'a> {
     },
     /// A call waits for a person's word.
     Asking {
-        /// Which.
-        call: &'a Call,
+        /// Which; `None` if it is the child itself that may not start yet.
+        call: Option<&'a Call>,
+        /// Since when.
+        since: Timestamp,
     },
     /// Paused, and nothing goes on in it any more.
     Paused {
@@ -191,6 +196,7 @@ impl Run {
             ended: None,
             receipt: None,
             changed: Changed::default(),
+            requests: Requests::default(),
             stood_ms: 0,
             standing: None,
         }
@@ -216,7 +222,9 @@ impl Run {
                 None => Doing::Silent { since: at },
             },
             Phase::Tools | Phase::Between => match call {
-                Some(call) if call.state == CallState::Asking => Doing::Asking { call },
+                Some(call) if call.state == CallState::Asking => {
+                    Doing::Asking { call: Some(call), since: call.since }
+                }
                 Some(call) => Doing::Calling { call },
                 None => match self.paused {
                     Some(since) => Doing::Paused { since },

@@ -142,24 +142,12 @@ mod tests {
 
     use std::sync::Arc;
 
-    use tokio_util::sync::CancellationToken;
-
     use super::*;
-    use crate::domain::scope::PathScope;
-    use crate::workspace::Workspace;
-
-    fn context() -> ToolContext {
-        ToolContext::looking(
-            Arc::new(Workspace::open(std::path::Path::new(".")).unwrap()),
-            Arc::from([PathScope::all()]),
-            CancellationToken::new(),
-        )
-    }
 
     #[tokio::test]
     async fn a_command_is_shown_exactly_with_what_a_wider_answer_covers() {
         let shown = Bash::new()
-            .preview(&json!({"command": "cargo test\t--lib"}), &context())
+            .preview(&json!({"command": "cargo test\t--lib"}), &ToolContext::of_a_test())
             .await
             .unwrap()
             .unwrap();
@@ -178,16 +166,17 @@ mod tests {
             (json!({"command": "ls", "timeout_s": 0}), "timeout_s"),
             (json!({"cmd": "ls"}), "cmd"),
         ] {
-            let said = Bash::new().preview(&arguments, &context()).await.unwrap_err();
+            let said =
+                Bash::new().preview(&arguments, &ToolContext::of_a_test()).await.unwrap_err();
             assert!(said.contains(right), "{said}");
-            let output = Bash::new().run(arguments, context()).await;
+            let output = Bash::new().run(arguments, ToolContext::of_a_test()).await;
             assert!(!output.ok && output.text == said, "{}", output.text);
         }
     }
 
     #[tokio::test]
     async fn another_command_than_the_one_that_was_shown_does_not_run() {
-        let mut context = context();
+        let mut context = ToolContext::of_a_test();
         context.approved = Some(Arc::new(preview("ls")));
         let output = Bash::new().run(json!({"command": "ls -a"}), context).await;
         assert!(output.text.starts_with("not run: `ls` was allowed"), "{}", output.text);

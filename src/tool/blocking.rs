@@ -94,32 +94,18 @@ fn in_words(fault: &JoinError) -> String {
 mod tests {
     #![allow(clippy::unwrap_used, reason = "tests")]
 
-    use std::sync::Arc;
-
-    use tokio_util::sync::CancellationToken;
-
     use super::*;
-    use crate::domain::scope::PathScope;
-    use crate::workspace::Workspace;
-
-    fn context() -> ToolContext {
-        ToolContext::looking(
-            Arc::new(Workspace::open(std::path::Path::new(".")).unwrap()),
-            Arc::from([PathScope::all()]),
-            CancellationToken::new(),
-        )
-    }
 
     #[tokio::test]
     async fn a_panic_becomes_an_error() {
-        let output = run(context(), |_| panic!("on purpose")).await;
+        let output = run(ToolContext::of_a_test(), |_| panic!("on purpose")).await;
         assert!(!output.ok);
         assert!(output.text.contains("on purpose"), "{}", output.text);
     }
 
     #[tokio::test]
     async fn nothing_starts_once_the_token_has_fired() {
-        let context = context();
+        let context = ToolContext::of_a_test();
         context.cancel.cancel();
         let output = run(context, |_| panic!("started")).await;
         assert_eq!(output.text, "cancelled");
@@ -127,7 +113,7 @@ mod tests {
 
     #[tokio::test]
     async fn what_was_done_is_told_though_the_token_fired_meanwhile() {
-        let context = context();
+        let context = ToolContext::of_a_test();
         let cancel = context.cancel.clone();
         let output = run(context, move |_| {
             cancel.cancel();
@@ -142,7 +128,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_fired_token_ends_the_call_and_its_thread() {
-        let context = context();
+        let context = ToolContext::of_a_test();
         let cancel = context.cancel.clone();
         let (ended, has_ended) = std::sync::mpsc::channel();
         let call = tokio::spawn(run(context, move |context| {

@@ -221,3 +221,14 @@ pub trait Tool: Send + Sync {
     /// the expected type. The future ends soon after `context.cancel` fires.
     fn run(&self, arguments: Value, context: ToolContext) -> ToolFuture;
 }
+
+#[cfg(test)]
+impl ToolContext {
+    /// A context that may look at all of this package's folder.
+    #[expect(clippy::unwrap_used, reason = "tests")]
+    fn of_a_test() -> Self {
+        let workspace = Workspace::open(std::path::Path::new(".")).unwrap();
+        let scopes = Arc::from([PathScope::all()]);
+        Self::looking(Arc::new(workspace), scopes, CancellationToken::new())
+    }
+}

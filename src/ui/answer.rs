@@ -6,6 +6,7 @@ use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use crate::domain::approval::Answer;
 use crate::domain::command::Command;
 use crate::domain::event::Timestamp;
+use crate::domain::preflight::AmendmentError;
 use crate::story::{Asker, Story};
 
 use super::cancel::{ask_or_stop, cancel, cancel_active};
@@ -15,6 +16,7 @@ use super::lang::Lang;
 use super::layout::Focus;
 use super::msg::Effect;
 use super::paint::Tone;
+use super::preflight;
 use super::screen::Screen;
 use super::sending::submit;
 use super::update::{act, rows, typed};
@@ -24,7 +26,7 @@ const NARROW: u16 = 60;
 
 /// Opens the question that is due, and closes the one that nobody asks any more.
 pub(super) fn settle(screen: &mut Screen, story: &Story, now: Timestamp) {
-    if screen.trust.is_none() && screen.questions.settle(story) {
+    if screen.trust.is_none() && screen.questions.settle(story, screen.lang) {
         let words = screen
             .lang
             .pick("withdrawn: the call does not wait any more", "已撤回：该调用不再等待");
@@ -35,14 +37,14 @@ pub(super) fn settle(screen: &mut Screen, story: &Story, now: Timestamp) {
 /// Opens a question that was put off.
 pub(super) fn reopen(screen: &mut Screen, story: &Story, number: u64) {
     if let Some(approval) = story.approvals().get(number) {
-        screen.questions.reopen(approval);
+        screen.questions.reopen(approval, screen.lang);
     }
 }
 
 /// Opens the oldest question that waits.
 pub(super) fn reopen_oldest(screen: &mut Screen, story: &Story, now: Timestamp) {
     if let Some(approval) = story.approvals().iter().next() {
-        return screen.questions.reopen(approval);
+        return screen.questions.reopen(approval, screen.lang);
     }
     let words = screen.lang.pick("nothing waits for approval", "没有等待批准的调用");
     screen.say(words, Tone::Plain, now);
@@ -63,7 +65,7 @@ pub(super) fn question_key(
     if open.reason.is_some() {
         return reason_key(screen, story, key, now);
     }
-    let asked = keymap::action(key, keymap::APPROVAL);
+    let asked = keymap::action(key, open.contexts());
     open.warned &= matches!(asked, Some(Action::Answer(Key::Once | Key::Child | Key::Session)));
     if !matches!(asked, Some(Action::Answer(Key::Later) | Action::Interrupt)) {
         screen.question = None;
@@ -75,6 +77,14 @@ pub(super) fn question_key(
             if let Some(open) = &mut screen.questions.open {
                 let page = open.body.page_height();
                 open.body.scroll(rows(to, page));
+            }
+            Vec::new()
+        }
+        Some(Action::Amend(how)) => {
+            screen.prepare(story, now);
+            let open = screen.questions.open.as_mut();
+            if let Some(words) = open.and_then(|open| preflight::amend(open, how)) {
+                screen.say(words, Tone::Warning, now);
             }
             Vec::new()
         }
@@ -111,7 +121,13 @@ fn is_for_everything(action: Action) -> bool {
 
 fn answer(screen: &mut Screen, story: &Story, key: Key, now: Timestamp) -> Vec<Effect> {
     match key {
-        Key::Once => allow(screen, story, Answer::Once, now),
+        Key::Once => match agreed(screen) {
+            Ok(answer) => allow(screen, story, answer, now),
+            Err(error) => {
+                screen.say(error.to_string(), Tone::Warning, now);
+                Vec::new()
+            }
+        },
         Key::Child => wider(screen, story, Answer::Child, now),
         Key::Session => wider(screen, story, Answer::Session, now),
         Key::No => decide(screen, story, Answer::Deny { reason: None }),
@@ -134,6 +150,14 @@ fn answer(screen: &mut Screen, story: &Story, key: Key, now: Timestamp) -> Vec<E
             Vec::new()
         }
     }
+}
+
+/// A yes, with what is changed about a delegation.
+fn agreed(screen: &Screen) -> Result<Answer, AmendmentError> {
+    let open = screen.questions.open.as_ref();
+    let Some(draft) = open.and_then(|open| open.draft.as_ref()) else { return Ok(Answer::Once) };
+    let amendment = draft.amendment()?;
+    Ok(if amendment.is_none() { Answer::Once } else { Answer::Amended(amendment) })
 }
 
 fn wider(screen: &mut Screen, story: &Story, answer: Answer, now: Timestamp) -> Vec<Effect> {
@@ -176,11 +200,14 @@ fn decide(screen: &mut Screen, story: &Story, answer: Answer) -> Vec<Effect> {
     vec![Effect::Send(Command::Decide { run, call, answer })]
 }
 
-/// Cancels the child that asks; where the parent asks, the child that a cancel always means.
+/// Cancels the child that asks, or that is asked about; where the parent asks, the child that a cancel always means.
 fn cancel_asker(screen: &mut Screen, story: &Story, now: Timestamp) -> Vec<Effect> {
     let open = screen.questions.open.as_ref();
     let approval = open.and_then(|open| story.approvals().get(open.number));
-    let asker = approval.map(|approval| approval.asker);
+    let asker = approval.map(|approval| match approval.about {
+        Some(child) => Asker::Child(child),
+        None => approval.asker,
+    });
     let child = match asker {
         Some(Asker::Child(node)) => story.delegations().get(node),
         Some(Asker::Parent) | None => None,

@@ -8,7 +8,10 @@ use crate::domain::event::Timestamp;
 use crate::story::{Approval, Story};
 
 use super::composer::Composer;
+use super::keymap::{self, Context};
+use super::lang::Lang;
 use super::long_text::{Kind, LongText};
+use super::preflight::{self, Draft};
 
 /// Keys of a question's first ms on the screen do not answer it: whoever was typing has not read
 /// it. A key within this time starts it anew.
@@ -44,6 +47,8 @@ pub struct Asking {
     pub number: u64,
     /// What the call would do.
     pub body: LongText,
+    /// What is changed about a delegation before its child starts.
+    pub draft: Option<Draft>,
     /// The reason for a no, while it is being typed.
     pub reason: Option<Composer>,
     /// Keeps early keys from answering.
@@ -57,21 +62,29 @@ pub struct Asking {
 }
 
 impl Asking {
-    fn about(approval: &Approval) -> Self {
+    fn about(approval: &Approval, lang: Lang) -> Self {
         let body = match (&approval.diff, &approval.command) {
             (Some(diff), _) => LongText::of(hunks(diff), Kind::Diff),
             (None, Some(command)) => LongText::of(command, Kind::Plain),
             (None, None) => LongText::of(&approval.summary, Kind::Plain),
         };
-        Self {
+        let mut open = Self {
             number: approval.number,
             body,
+            draft: approval.preflight.as_ref().map(|asked| Draft::of(asked, lang)),
             reason: None,
             guard: Guard::default(),
             rows: 0,
             warned: false,
             seen: 0,
-        }
+        };
+        preflight::rewrite(&mut open);
+        open
+    }
+
+    /// Where its keys are looked up.
+    pub fn contexts(&self) -> &'static [Context] {
+        if self.draft.is_some() { keymap::PREFLIGHT } else { keymap::APPROVAL }
     }
 
     /// Takes note that what is visible of the text is on the screen. What was jumped over was not.
@@ -120,7 +133,7 @@ pub struct Questions {
 
 impl Questions {
     /// Brings it up to date with what waits; true if the open one was withdrawn.
-    pub fn settle(&mut self, story: &Story) -> bool {
+    pub fn settle(&mut self, story: &Story, lang: Lang) -> bool {
         let waits = |number: u64| story.approvals().get(number).is_some();
         self.put_off.retain(|number| waits(*number));
         self.answered.retain(|number| waits(*number));
@@ -133,7 +146,7 @@ impl Questions {
                 !self.put_off.contains(&approval.number)
                     && !self.answered.contains(&approval.number)
             });
-            self.open = next.map(Asking::about);
+            self.open = next.map(|approval| Asking::about(approval, lang));
         }
         withdrawn
     }
@@ -149,10 +162,10 @@ impl Questions {
     }
 
     /// Opens this one. What is typed in another's reason is let go.
-    pub fn reopen(&mut self, approval: &Approval) {
+    pub fn reopen(&mut self, approval: &Approval, lang: Lang) {
         self.put_off.remove(&approval.number);
         self.answered.remove(&approval.number);
-        self.open = Some(Asking::about(approval));
+        self.open = Some(Asking::about(approval, lang));
     }
 
     /// True if it was put off.

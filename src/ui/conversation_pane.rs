@@ -7,7 +7,9 @@ use ratatui::layout::Rect;
 
 use crate::story::{Body, Entry, Story};
 
+use super::lang::Lang;
 use super::scroll::{self, Anchor, Items};
+use super::view::remark;
 use super::wrap::Layout;
 
 /// The marker's column, the sign's two, and one free column at the right.
@@ -44,9 +46,15 @@ pub struct ConversationPane {
     height: usize,
     /// True if a text came in faster than it is laid out.
     behind: bool,
+    lang: Lang,
 }
 
 impl ConversationPane {
+    /// At the end of a conversation that is shown in this language.
+    pub fn new(lang: Lang) -> Self {
+        Self { lang, ..Self::default() }
+    }
+
     /// Lays out what is visible.
     pub fn arrange(&mut self, story: &Story, pending: &VecDeque<String>, intro: &str, area: Rect) {
         self.height = area.height.into();
@@ -280,6 +288,9 @@ impl Items for Rows<'_> {
         let rows = match item {
             Item::Intro => self.wrapped(key, self.intro, 0),
             Item::Entry(index) => match self.story.entries().get(index) {
+                Some(Entry { body: Body::Notice(notice), version, .. }) => {
+                    self.wrapped(key, &remark::notice(notice, self.pane.lang), *version)
+                }
                 Some(entry) => match entry.text() {
                     Some(text) => self.wrapped(key, text, entry.version),
                     // What a running command writes stands under its call.

@@ -46,7 +46,10 @@ impl Filter {
             (Self::All, _) => true,
             (Self::Live, _) => node.is_live(),
             (Self::Failed, NodeState::Ended(end)) => end.status != Status::Completed,
-            (Self::Failed, NodeState::Queued { .. } | NodeState::Running) => false,
+            (
+                Self::Failed,
+                NodeState::Queued { .. } | NodeState::AskedAbout | NodeState::Running,
+            ) => false,
         }
     }
 }

@@ -5,6 +5,7 @@ use serde_json::Value;
 
 use crate::domain::approval::Mode;
 use crate::domain::event::{Event, Fact, Speaker, Timestamp};
+use crate::domain::preflight::PreflightPolicy;
 use crate::story::{DIFF, Story};
 
 use super::long_text::{Kind, LongText};
@@ -12,7 +13,7 @@ use super::overlay::{Overlay, Page};
 use super::paint::Tone;
 use super::screen::Screen;
 use super::sending::own_command;
-use super::view::words;
+use super::view::{preflight, words};
 
 /// The notice that what waited to be sent was let go.
 const UNSENT: &str = "UNSENT";
@@ -45,6 +46,7 @@ pub(super) fn happened(screen: &mut Screen, story: &Story, event: &Event, now: T
             own_command_came(screen, arguments);
         }
         Fact::ModeChanged { mode } => mode_changed(screen, *mode, now),
+        Fact::PreflightChanged { policy } => preflight_changed(screen, *policy, now),
         // From here on it is the budget of the answer.
         Fact::RunStarted { depth: 0, .. } => screen.next_budget = None,
         Fact::SessionStarted { provider, model, .. } => screen.answered_by(provider, model),
@@ -114,6 +116,11 @@ fn own_command_refused(screen: &mut Screen) {
     if screen.composer.is_empty() {
         screen.composer.set(&text.replacen("! ", "!", 1));
     }
+}
+
+fn preflight_changed(screen: &mut Screen, policy: PreflightPolicy, now: Timestamp) {
+    let words = preflight::policy(policy, screen.lang);
+    screen.say(words, Tone::Good, now);
 }
 
 fn mode_changed(screen: &mut Screen, mode: Mode, now: Timestamp) {

@@ -46,6 +46,8 @@ pub enum Action {
     Open,
     /// Answer the call that waits for a person's word.
     Answer(Key),
+    /// Change a delegation that is asked about.
+    Amend(Amend),
     /// Send the reason that was typed.
     SendReason,
     /// Back to the question without a reason.
@@ -108,6 +110,21 @@ pub enum Key {
     Later,
 }
 
+/// A way to change a delegation before its child starts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Amend {
+    /// To the line above that can be changed.
+    Up,
+    /// To the line below.
+    Down,
+    /// The chosen number to the next smaller one.
+    Lower,
+    /// And back, never above what was shown.
+    Raise,
+    /// Drop the chosen key, or take it back.
+    Drop,
+}
+
 /// A way to move.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Move {
@@ -142,6 +159,8 @@ pub enum Context {
     Overlay,
     /// While a call is asked about.
     Approval,
+    /// While a delegation is asked about, beside [`Self::Approval`].
+    Preflight,
     /// While the reason for a no is typed.
     Reason,
     /// While it is asked whether the folder is trusted.
@@ -198,6 +217,9 @@ pub fn contexts(overlay: bool, composer: bool, delegations: bool) -> &'static [C
 
 /// The contexts of a question about a call.
 pub const APPROVAL: &[Context] = &[Context::Approval, Context::Asked, Context::Everywhere];
+/// The contexts of a question about a delegation.
+pub const PREFLIGHT: &[Context] =
+    &[Context::Preflight, Context::Approval, Context::Asked, Context::Everywhere];
 /// The contexts of a reason that is typed.
 pub const REASON: &[Context] = &[Context::Reason, Context::Composer, Context::Everywhere];
 /// The contexts of the question whether the folder is trusted.
@@ -274,7 +296,11 @@ fn is_asked(contexts: &[Context]) -> bool {
 /// True for the keys that do anything while something is asked.
 fn counts_while_asked(binding: &Binding, contexts: &[Context]) -> bool {
     match binding.context {
-        Context::Approval | Context::Reason | Context::Trust | Context::Asked => true,
+        Context::Approval
+        | Context::Preflight
+        | Context::Reason
+        | Context::Trust
+        | Context::Asked => true,
         Context::Everywhere => {
             binding.action == Action::CancelChild && !contexts.contains(&Context::Trust)
         }
@@ -303,6 +329,7 @@ pub fn heading(context: Context, lang: Lang) -> &'static str {
         Context::Delegations => lang.pick("In the delegations", "委派栏"),
         Context::Overlay => lang.pick("On a page like this one", "本类页面"),
         Context::Approval => lang.pick("When a call asks for approval", "调用请求批准时"),
+        Context::Preflight => lang.pick("Before a child starts", "子代理启动前"),
         Context::Reason => lang.pick("In the reason for a no", "填写拒绝理由时"),
         Context::Trust => lang.pick("When asked to trust a folder", "询问是否信任文件夹时"),
         Context::Asked => lang.pick("In any question", "任何询问中"),
@@ -311,13 +338,14 @@ pub fn heading(context: Context, lang: Lang) -> &'static str {
 }
 
 /// The contexts in the order of the help page.
-pub const CONTEXTS: [Context; 9] = [
+pub const CONTEXTS: [Context; 10] = [
     Context::Everywhere,
     Context::Composer,
     Context::Panes,
     Context::Delegations,
     Context::Overlay,
     Context::Approval,
+    Context::Preflight,
     Context::Reason,
     Context::Trust,
     Context::Asked,

@@ -24,6 +24,8 @@ pub enum Kind {
     Heading,
     /// A unified diff.
     Diff,
+    /// A line of its own meaning.
+    Toned(Tone),
 }
 
 /// One piece of a line.
@@ -78,6 +80,7 @@ impl LongText {
             let (tone, mark) = match kind {
                 Kind::Plain => (Tone::Plain, ""),
                 Kind::Heading => (Tone::Strong, ""),
+                Kind::Toned(tone) => (tone, ""),
                 Kind::Diff => hunk.line(bare),
             };
             let sign = if matches!(mark, "+" | "-" | " ") { bare.len().min(1) } else { 0 };
@@ -104,6 +107,30 @@ impl LongText {
             }
             start = cut;
             mark = if mark.is_empty() { "" } else { GOES_ON };
+        }
+    }
+
+    /// Takes another text in the place of this one, as nearly as it goes from the same line on.
+    pub fn rewrite(&mut self, text: Self) {
+        let Self { width, height, page, .. } = std::mem::take(self);
+        *self = Self { width, height, page, ..text };
+        if width > 0 {
+            self.arrange(width, height);
+        }
+    }
+
+    /// Scrolls no further than needed to show this line.
+    pub fn reveal(&mut self, line: usize) {
+        let Some(top) = self.page.first().map(|top| top.item) else { return };
+        if line < top {
+            self.show(Anchor { item: line, row: 0 });
+        }
+        for _ in 0..self.pieces.len() {
+            let (_, ended) = self.shown_lines();
+            if line < ended || self.lines_below() == 0 {
+                return;
+            }
+            self.scroll(1);
         }
     }
 

@@ -25,6 +25,7 @@ pub mod long_text;
 pub mod msg;
 pub mod overlay;
 pub mod paint;
+pub mod preflight;
 pub use crate::sanitize;
 pub mod screen;
 pub mod scroll;

@@ -171,7 +171,7 @@ impl Overlay {
                 }
                 Page::Child(id) => {
                     let node = story.delegations().get(id);
-                    node.map_or_else(Vec::new, |node| detail::child(node, lang, now))
+                    node.map_or_else(Vec::new, |node| detail::child(story, node, lang, now))
                 }
             };
             self.lay_out(paragraphs, width.into());

@@ -134,7 +134,7 @@ impl Screen {
             header,
             focus: Focus::Composer,
             composer: Composer::new(lang),
-            conversation: ConversationPane::default(),
+            conversation: ConversationPane::new(lang),
             delegations: DelegationsPane::default(),
             overlay: None,
             zoomed: false,

@@ -84,6 +84,9 @@ fn run(screen: &mut Screen, story: &Story, command: Slash, now: Timestamp) -> Ve
     match command {
         Slash::Permissions(None) => screen.overlay = Some(Overlay::new(Page::Permissions)),
         Slash::Permissions(Some(mode)) => return vec![set_mode(screen, mode)],
+        Slash::Preflight(policy) => {
+            return vec![Effect::Send(Command::SetPreflight { policy })];
+        }
         Slash::Pin { name, text, local_only } => {
             return vec![Effect::Send(Command::Pin { name, text, local_only })];
         }

@@ -4,6 +4,7 @@ use crate::domain::approval::Mode;
 use crate::domain::budget::Preset;
 use crate::domain::command::{BudgetChoice, Steer};
 use crate::domain::ids::TaskId;
+use crate::domain::preflight::PreflightPolicy;
 use crate::domain::role::RoleTable;
 
 use super::lang::Lang;
@@ -40,6 +41,8 @@ pub enum Slash {
     Model(Option<String>),
     /// Show what may be done without asking, or choose it.
     Permissions(Option<Mode>),
+    /// Whether delegations are asked about.
+    Preflight(PreflightPolicy),
     /// Answer the oldest call that waits for approval.
     Approve,
     /// Keep a text that tasks can choose as context.
@@ -103,9 +106,10 @@ pub const COMMANDS: [(&str, &str, &str, &str); 17] = [
     ("/model", "[NAME]", "the models there are; or take another one", "可用模型；或换用另一个"),
     (
         "/permissions",
-        "[read-only|ask|auto-edit|full-access]",
-        "what may be done without asking, and the fence; or another mode",
-        "权限模式与隔离；或换用另一模式",
+        "[read-only|ask|auto-edit|full-access] | preflight always|never",
+        "what may be done without asking, and the fence; or another mode; or whether to ask before \
+         each child starts",
+        "权限模式与隔离；或换用另一模式；或子代理启动前是否询问",
     ),
     ("/approve", "", "answer the oldest call that waits for approval", "答复最早的等待批准的调用"),
     (
@@ -239,10 +243,28 @@ fn permissions(rest: &str, lang: Lang) -> Result<Slash, Refused> {
     if rest.is_empty() {
         return Ok(Slash::Permissions(None));
     }
+    if let Some((word, policy)) = rest.split_once(char::is_whitespace)
+        && word == "preflight"
+    {
+        return preflight(policy.trim(), lang);
+    }
+    if rest == "preflight" {
+        return preflight("", lang);
+    }
     Mode::from_name(rest).map(|mode| Slash::Permissions(Some(mode))).ok_or_else(|| {
         let names = Mode::ALL.map(Mode::name);
         let no_mode = lang.pick("is no permission mode: ", "不是权限模式：");
         Refused(format!("`{rest}` {no_mode}{}", names.join(lang.pick(", ", "、"))))
+    })
+}
+
+fn preflight(word: &str, lang: Lang) -> Result<Slash, Refused> {
+    PreflightPolicy::from_name(word).map(Slash::Preflight).ok_or_else(|| {
+        let usage = lang.pick(
+            "say whether to ask before children start: /permissions preflight always, or never",
+            "请写明子代理启动前是否询问：/permissions preflight always 或 never",
+        );
+        Refused(usage.to_owned())
     })
 }
 
@@ -317,6 +339,8 @@ mod tests {
             ("/budget", Slash::Budget(None)),
             ("/permissions", Slash::Permissions(None)),
             ("/permissions auto-edit", Slash::Permissions(Some(Mode::AutoEdit))),
+            ("/permissions preflight always", Slash::Preflight(PreflightPolicy::Always)),
+            ("/permissions  preflight  never", Slash::Preflight(PreflightPolicy::Never)),
             ("/approve", Slash::Approve),
             ("/diff", Slash::Diff(None)),
             ("/diff #3", Slash::Diff(Some(TaskId(3)))),
@@ -355,6 +379,8 @@ mod tests {
             "/budget 0",
             "/budget -3",
             "/permissions all",
+            "/permissions preflight",
+            "/permissions preflight sometimes",
             "/diff x",
             "/pin",
             "/pin name",

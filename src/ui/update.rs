@@ -144,7 +144,11 @@ pub(super) fn act(
         Action::Reopen => reopen_oldest(screen, story, now),
         Action::NextMode => return vec![next_mode(screen, story)],
         // They mean something only while something is asked, which is looked after elsewhere.
-        Action::Answer(_) | Action::SendReason | Action::LeaveReason | Action::Trust(_) => {}
+        Action::Answer(_)
+        | Action::Amend(_)
+        | Action::SendReason
+        | Action::LeaveReason
+        | Action::Trust(_) => {}
     }
     Vec::new()
 }

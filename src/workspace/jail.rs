@@ -172,11 +172,6 @@ impl Workspace {
         Cell::at(root, scope, path)
     }
 
-    /// The handle of the root, for readings that the host makes for itself.
-    pub fn root(&self) -> &Dir {
-        self.root.dir()
-    }
-
     /// The handles of the workspace and of each added folder, with what normalised paths in them
     /// begin with: `.` for the workspace.
     pub fn roots(&self) -> Vec<(String, &Dir)> {

@@ -1,18 +1,16 @@
 //! What the tests of this wire share: a request, a provider, and streams by hand.
 
-use std::sync::Arc;
-
-use futures_util::StreamExt;
-use offshoot::domain::ids::{CallId, RunId};
-use offshoot::domain::message::{
-    AssistantMessage, Block, Message, StopReason, ToolCall, ToolResult, ToolSchema,
-};
+use offshoot::domain::message::{Block, Message};
 use offshoot::provider::anthropic::{Anthropic, Config};
-use offshoot::provider::{Chunk, Provider, ProviderError, Request, ToolChoice};
+use offshoot::provider::{Chunk, ProviderError, Request};
 use serde_json::{Value, json};
 
 use crate::common::raw_server::{RawServer, Reply};
-use crate::common::strict;
+use crate::common::{strict, wire};
+
+pub use crate::common::wire::{
+    answer_of, ask, call_chunk, fixture, result_of, text_chunk, tool_call, user,
+};
 
 pub const KEY: &str = "sk-ant-test-0123456789";
 pub const MODEL: &str = "fake-a";
@@ -41,26 +39,8 @@ pub fn provider(server: &RawServer) -> Anthropic {
     Anthropic::new(config(&server.url)).unwrap()
 }
 
-pub fn schema(name: &str) -> ToolSchema {
-    let parameters = json!({"type": "object"});
-    ToolSchema { name: name.to_owned(), description: format!("does {name}"), parameters }
-}
-
 pub fn request(messages: Vec<Message>) -> Request {
-    Request {
-        run: RunId::parent(1),
-        depth: 0,
-        system: "be brief".into(),
-        tools: [schema("search"), schema("read_file")].into(),
-        tool_choice: ToolChoice::Auto,
-        messages: messages.into_iter().map(Arc::new).collect(),
-        max_tokens: 2_048,
-        temperature: None,
-    }
-}
-
-pub fn user(text: &str) -> Message {
-    Message::User { text: text.to_owned() }
+    Request { max_tokens: 2_048, ..wire::request(messages) }
 }
 
 pub fn text(text: &str) -> Block {
@@ -71,55 +51,12 @@ pub fn thinking(text: &str, signature: Option<&str>) -> Block {
     Block::Reasoning { text: text.to_owned(), signature: signature.map(str::to_owned) }
 }
 
-pub fn tool_call(id: &str, name: &str, arguments: Value) -> Block {
-    Block::ToolCall(ToolCall { call: CallId::from(id), name: name.to_owned(), arguments })
-}
-
 pub fn answer(blocks: Vec<Block>) -> Message {
     answer_of("anthropic", MODEL, blocks)
 }
 
-pub fn answer_of(provider: &str, model: &str, blocks: Vec<Block>) -> Message {
-    Message::Assistant(AssistantMessage {
-        blocks,
-        provider: provider.to_owned(),
-        model: model.to_owned(),
-        stop_reason: Some(StopReason::EndTurn),
-        interrupted: false,
-    })
-}
-
 pub fn results(of: &[(&str, &str)]) -> Message {
-    let result = |(id, output): &(&str, &str)| ToolResult {
-        call: CallId::from(*id),
-        name: "search".to_owned(),
-        ok: true,
-        output: (*output).to_owned(),
-    };
-    Message::Results { results: of.iter().map(result).collect() }
-}
-
-/// The chunks of an answer without signs of life, neighbouring texts joined, and the error that
-/// ended it.
-pub async fn ask(
-    provider: &impl Provider,
-    request: Request,
-) -> (Vec<Chunk>, Option<ProviderError>) {
-    let mut chunks: Vec<Chunk> = Vec::new();
-    let mut stream = provider.stream(request);
-    while let Some(item) = stream.next().await {
-        match (item, chunks.last_mut()) {
-            (Ok(Chunk::Alive), _) => {}
-            (Ok(Chunk::Text(piece)), Some(Chunk::Text(text)))
-            | (Ok(Chunk::Reasoning(piece)), Some(Chunk::Reasoning(text))) => text.push_str(&piece),
-            (Ok(chunk), _) => chunks.push(chunk),
-            (Err(error), _) => {
-                assert!(stream.next().await.is_none(), "an error is the last item");
-                return (chunks, Some(error));
-            }
-        }
-    }
-    (chunks, None)
+    Message::Results { results: of.iter().map(|(id, output)| result_of(id, output)).collect() }
 }
 
 /// What one stream reads as.
@@ -130,14 +67,6 @@ pub async fn read(reply: Reply) -> (Vec<Chunk>, Option<ProviderError>) {
 
 pub fn without_usage(chunks: Vec<Chunk>) -> Vec<Chunk> {
     chunks.into_iter().filter(|chunk| !matches!(chunk, Chunk::Usage(_))).collect()
-}
-
-pub fn call_chunk(id: &str, name: &str, arguments: Value) -> Chunk {
-    Chunk::ToolCall(ToolCall { call: CallId::from(id), name: name.to_owned(), arguments })
-}
-
-pub fn text_chunk(text: &str) -> Chunk {
-    Chunk::Text(text.to_owned())
 }
 
 /// One event in the form the API gives it.

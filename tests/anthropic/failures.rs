@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use futures_util::StreamExt;
-use offshoot::provider::anthropic::{Anthropic, Config, DEFAULT_BASE_URL};
+use offshoot::provider::anthropic::{Anthropic, Config};
 use offshoot::provider::{Chunk, Provider, ProviderError};
 use secrecy::SecretString;
 use serde_json::{Value, json};
@@ -207,7 +207,8 @@ fn settings_that_cannot_work_are_refused_and_secrets_never_shown() {
     let identity = provider.identity();
     assert_eq!((identity.host.as_deref(), identity.local), (Some("localhost:1"), true));
     assert_eq!((identity.max_output_tokens, identity.context_window), (4_096, Some(200_000)));
-    let plain = Config { api_key: None, max_output_tokens: None, ..config(DEFAULT_BASE_URL) };
+    let plain =
+        Config { api_key: None, max_output_tokens: None, ..config("https://api.anthropic.com") };
     let remote = Anthropic::new(plain).unwrap();
     assert!(!remote.identity().local);
     assert_eq!(remote.identity().max_output_tokens, 8_192);

@@ -7,15 +7,10 @@ use offshoot::domain::role::Permission;
 use serde_json::{Value, json};
 
 use super::bench::*;
-use super::requests::assert_grows;
+use super::growing::assert_grows;
 use crate::common::raw_server::{RawServer, Reply};
 use crate::common::stand_in::WriteFile;
 use crate::common::{Played, Stage};
-
-fn fixture(file: &str) -> String {
-    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures").join(file);
-    std::fs::read_to_string(path).unwrap()
-}
 
 fn recovered() -> Reply {
     Reply::events(whole(&[text_block(0, &["recovered"])], "end_turn"))

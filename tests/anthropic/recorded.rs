@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::bench::*;
 use crate::common::raw_server::Reply;
-use crate::common::recorded;
+use crate::common::recorded::{self, reply};
 
 /// Below this a stream is also sent in pieces of 4, 5 and 6 bytes.
 const SMALL: usize = 8 * 1024;
@@ -34,16 +34,6 @@ async fn recorded_answers_read_as_checked_by_hand_whole_and_in_pieces() {
             assert_end(&chunks, error.as_ref(), &checked, &place);
         }
     }
-}
-
-fn reply(body: &[u8], checked: &Value) -> Reply {
-    let http = &checked["http"];
-    let status = u16::try_from(http["status"].as_u64().unwrap()).unwrap();
-    let mut reply = Reply::new(status, "", body);
-    for (name, value) in http["headers"].as_object().unwrap() {
-        reply = reply.header(&format!("{name}: {}", value.as_str().unwrap()));
-    }
-    reply
 }
 
 fn assert_content(chunks: &[Chunk], checked: &Value, place: &str) {

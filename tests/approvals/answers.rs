@@ -260,7 +260,7 @@ async fn a_child_whose_call_was_denied_says_so_in_its_report() {
     let report = &played.reports()[0];
     assert_eq!(report.status, Status::Completed);
     let warning = report.warnings.iter().find(|warning| warning.code == WarningCode::CallRefused);
-    assert_eq!(warning.unwrap().text, "calls that were denied: bash git push origin");
+    assert_eq!(warning.unwrap().text, "calls that were not allowed: bash git push origin");
 }
 
 #[tokio::test(start_paused = true)]

@@ -143,7 +143,7 @@ async fn a_childs_denied_call_is_its_reports_matter_and_the_parent_completes() {
     let report = &played.reports()[0];
     assert_eq!(report.status, Status::Completed);
     assert!(report.warnings.iter().any(|warning| warning.code == WarningCode::CallRefused
-        && warning.text == "calls that were denied: bash git push"));
+        && warning.text == "calls that were not allowed: bash git push"));
     assert_eq!(Exit::of(&played.parent_ends()[0]), Exit::Completed);
 }
 

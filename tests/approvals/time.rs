@@ -2,16 +2,21 @@
 
 use std::time::Duration;
 
-use offshoot::domain::approval::{Answer, ApprovePolicy, Asker, Mode};
+use offshoot::domain::approval::{Answer, ApprovePolicy, Asker, Decision, Mode};
 use offshoot::domain::budget::{Dimension, Limit};
-use offshoot::domain::event::Fact;
-use offshoot::domain::report::{Exhausted, Status};
+use offshoot::domain::command::{Command, Steer, Target};
+use offshoot::domain::event::{Fact, Timestamp};
+use offshoot::domain::ids::TaskId;
+use offshoot::domain::report::{By, Exhausted, Status, WarningCode};
 use offshoot::domain::rules::Rules;
+use offshoot::story::{Story, Verdict};
+use offshoot::ui::Lang;
+use offshoot::ui::view::words;
 use serde_json::{Value, json};
 
 use crate::common::public_case::{for_role, load};
 use crate::common::{Played, one_batch, task_call};
-use crate::hands::{bash, child, child_run, decide, parent_run, stage, task};
+use crate::hands::{asked, bash, child, child_run, decide, parent_run, stage, task};
 
 fn duration_of(played: &Played, wanted: &str) -> u64 {
     let found = played.facts().find_map(|fact| match fact {
@@ -136,7 +141,18 @@ async fn waiting_for_a_person_is_no_running_time_and_no_answer_is_no_denial() {
         })
         .map(|event| event.ts.0)
         .collect();
-    assert!(moments[1] - moments[0] >= 5_000, "{moments:?}");
+    let waited = moments[1] - moments[0];
+    assert!(waited >= 5_000, "{moments:?}");
+    // Whoever looks meanwhile sees that it waits and for how long, and that its time stands.
+    let mut story = Story::default();
+    let asked = |fact: &Fact| matches!(fact, Fact::ApprovalRequested { .. });
+    let upto = played.events.iter().position(|event| asked(&event.fact)).unwrap();
+    played.events[..=upto].iter().for_each(|event| story.apply(event));
+    let node = story.delegations().of_task(TaskId(1)).unwrap();
+    let later = Timestamp(moments[0] + 4_000);
+    assert!(node.asks() && node.elapsed_ms(later) == node.elapsed_ms(Timestamp(moments[0])));
+    let (words, _) = words::doing(node.doing(later), Lang::En, later);
+    assert_eq!(words, "waiting for your approval 4 s");
 
     let (mut alone, world) = stage(&case);
     alone.asker = Asker::Nobody(ApprovePolicy::Never);
@@ -145,4 +161,44 @@ async fn waiting_for_a_person_is_no_running_time_and_no_answer_is_no_denial() {
     let told = played.result("k1");
     assert!(told.starts_with("bash was not allowed: nobody can be asked"), "{told}");
     assert!(!told.contains("denied"), "{told}");
+    let expired = |fact: &&Fact| matches!(fact, Fact::ApprovalDecided { decision, .. } if *decision == Decision::Expired);
+    let Some(Fact::ApprovalDecided { decision, by, .. }) = played.facts().find(expired) else {
+        panic!("nothing expired");
+    };
+    let verdict = Verdict { decision: *decision, by: *by, reason: None, amended: None };
+    for (lang, denied) in [(Lang::En, "denied"), (Lang::Zh, "否决")] {
+        assert!(!words::verdict(&verdict, lang).contains(denied));
+    }
+}
+
+/// B108, the rest of the kind: a question that nobody answers before the session's time is up, one
+/// whose child is cancelled, and one whose child is paused meanwhile.
+#[tokio::test(start_paused = true)]
+async fn a_question_ends_without_a_denial_whatever_ends_it() {
+    let case = for_role(load("B108-approval-clock.model.json"), "hand");
+    let mut timed = stage(&case).0;
+    timed.timeout = Some(Duration::from_secs(2));
+    let cancel = Command::CancelTask { task: TaskId(1) };
+    let table = [
+        (timed, Vec::new(), By::Shutdown),
+        (stage(&case).0, vec![(2_000, cancel)], By::User),
+        (stage(&case).0, vec![(2_000, Command::Stop)], By::User),
+    ];
+    for (stage, actions, by) in table {
+        let played = stage.play_with("go", &actions).await;
+        let report = &played.reports()[0];
+        assert_eq!((report.status, report.by), (Status::Cancelled, Some(by)));
+        assert!(report.usage.duration_ms < 1_000, "{}", report.usage.duration_ms);
+        assert_eq!(asked(&played), ["asked t1.1 k1", "withdrawn by runtime t1.1 k1"]);
+        assert!(!played.result("k1").contains("denied"), "{}", played.result("k1"));
+        assert!(report.warnings.iter().all(|warning| warning.code != WarningCode::CallRefused));
+    }
+    // Paused while it asks, answered while it is paused, let go on: neither wait is running time.
+    let pause = |at| (at, Command::Steer { target: Target::Task(TaskId(1)), steer: Steer::Pause });
+    let answer = (5_000, decide(child_run(1), "k1", Answer::Once));
+    let actions = [pause(1_000), answer, pause(9_000)];
+    let played = stage(&case).0.play_with("go", &actions).await;
+    let report = &played.reports()[0];
+    assert_eq!(report.status, Status::Completed);
+    assert!(report.usage.duration_ms < 3_000, "{}", report.usage.duration_ms);
 }

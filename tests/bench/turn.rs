@@ -14,6 +14,7 @@ use offshoot::domain::budget::Preset;
 use offshoot::domain::command::Command;
 use offshoot::domain::event::{Fact, Timestamp};
 use offshoot::domain::ids::SessionId;
+use offshoot::domain::preflight::PreflightPolicy;
 use offshoot::domain::report::Status;
 use offshoot::domain::role::Permission;
 use offshoot::domain::scope::PathScope;
@@ -82,6 +83,7 @@ fn config(workspace: &TempDir, sessions: Option<&TempDir>) -> Config {
         permissions: vec![Permission::Read, Permission::Delegate],
         paths: vec![PathScope::all()],
         mode: offshoot::domain::approval::Mode::FullAccess,
+        preflight: PreflightPolicy::Never,
         rules: offshoot::domain::rules::Rules::default(),
         asker: offshoot::domain::approval::Asker::Person,
         keep_trust: None,

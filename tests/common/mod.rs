@@ -1,7 +1,13 @@
 //! One harness for the tests of the loop: a scripted model, a real folder, a real session, and the
 //! request linter always on.
 #![allow(dead_code, reason = "each test file uses its own part of the harness")]
-#![allow(clippy::unwrap_used, clippy::missing_panics_doc, missing_docs, reason = "tests")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::missing_panics_doc,
+    clippy::needless_pass_by_value,
+    missing_docs,
+    reason = "tests"
+)]
 
 pub mod aloud;
 pub mod lint;
@@ -12,6 +18,7 @@ pub mod soak;
 pub mod spy;
 pub mod stand_in;
 pub mod strict;
+pub mod wire;
 
 #[allow(unused_imports, reason = "each test file uses its own part of the harness")]
 pub use soak::{rounds, soak};
@@ -27,6 +34,7 @@ use offshoot::domain::event::{Event, Fact, RunFinished, Timestamp};
 use offshoot::domain::fence::{Fence, FenceLevel};
 use offshoot::domain::ids::SessionId;
 use offshoot::domain::message::{Message, ToolResult};
+use offshoot::domain::preflight::PreflightPolicy;
 use offshoot::domain::report::{Report, Status};
 use offshoot::domain::role::{Permission, Role};
 use offshoot::domain::role_file::RoleFile;
@@ -56,6 +64,7 @@ pub struct Stage {
     pub permissions: Vec<Permission>,
     pub paths: Vec<PathScope>,
     pub mode: Mode,
+    pub preflight: PreflightPolicy,
     pub rules: Rules,
     pub asker: Asker,
     pub keep_trust: Option<KeepTrust>,
@@ -90,6 +99,7 @@ impl Stage {
             permissions: vec![Permission::Read, Permission::Delegate],
             paths: vec![PathScope::all()],
             mode: Mode::FullAccess,
+            preflight: PreflightPolicy::Never,
             rules: Rules::default(),
             asker: Asker::Person,
             keep_trust: None,
@@ -147,6 +157,7 @@ impl Stage {
             permissions: self.permissions,
             paths: self.paths,
             mode: self.mode,
+            preflight: self.preflight,
             rules: self.rules,
             asker: self.asker,
             keep_trust: self.keep_trust,
@@ -429,9 +440,12 @@ pub fn one_batch(calls: &Value, reply: &str, children: &Value) -> Value {
     })
 }
 
+/// A call as a script writes it.
+pub fn call(id: &str, name: &str, arguments: Value) -> Value {
+    serde_json::json!({ "id": id, "name": name, "arguments": arguments })
+}
+
 /// A `task` call with nothing but its required fields.
 pub fn task_call(id: &str, task: &str) -> Value {
-    serde_json::json!({
-        "id": id, "name": "task", "arguments": { "task": task, "expected_output": "answer" },
-    })
+    call(id, "task", serde_json::json!({ "task": task, "expected_output": "answer" }))
 }

@@ -101,7 +101,16 @@ impl RawServer {
     /// Gives the replies in order, the last one again and again. `check` finds what is wrong in a
     /// request.
     pub async fn start(replies: Vec<Reply>, check: fn(&Value) -> Vec<String>) -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        Self::start_at("127.0.0.1", replies, check).await
+    }
+
+    /// The same at another address of this machine.
+    pub async fn start_at(
+        address: &str,
+        replies: Vec<Reply>,
+        check: fn(&Value) -> Vec<String>,
+    ) -> Self {
+        let listener = TcpListener::bind((address, 0)).await.unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
         let (tell, seen) = mpsc::unbounded_channel();
         let asked = Arc::new(Mutex::new(Vec::new()));
@@ -115,6 +124,11 @@ impl RawServer {
             }
         });
         Self { url, seen, asked, check }
+    }
+
+    /// Where it listens.
+    pub fn port(&self) -> &str {
+        self.url.rsplit(':').next().unwrap()
     }
 
     /// The requests so far; none of them may break a rule.

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use serde_json::Value;
 
 use super::aloud;
+use super::raw_server::Reply;
 
 fn folder() -> Option<PathBuf> {
     let folder = std::env::var("OFFSHOOT_FIXTURES").unwrap_or("../shared/fixtures".to_owned());
@@ -34,4 +35,15 @@ pub fn of(api: &str) -> Vec<(String, Vec<u8>, Value)> {
     let recorded: Vec<_> = files.map(read).collect();
     assert!(!recorded.is_empty(), "the table names no file of {api}");
     recorded
+}
+
+/// The answer of the server that a file was recorded from.
+pub fn reply(body: &[u8], checked: &Value) -> Reply {
+    let http = &checked["http"];
+    let status = u16::try_from(http["status"].as_u64().unwrap()).unwrap();
+    let mut reply = Reply::new(status, "", body);
+    for (name, value) in http["headers"].as_object().unwrap() {
+        reply = reply.header(&format!("{name}: {}", value.as_str().unwrap()));
+    }
+    reply
 }

@@ -2,19 +2,21 @@
 
 use std::sync::{Arc, Mutex};
 
-use offshoot::provider::{ChunkStream, Identity, ModelsFuture, Provider, Request};
+use offshoot::provider::{ChunkStream, Identity, LearnFuture, ModelsFuture, Provider, Request};
 
 pub struct Spy {
     inner: Arc<dyn Provider>,
-    identity: Identity,
+    identity: Option<Identity>,
     requests: Mutex<Vec<Request>>,
 }
 
 impl Spy {
     /// Watches a provider; `window` is what it says of its context window.
     pub fn new(inner: Arc<dyn Provider>, window: Option<u64>) -> Self {
-        let mut identity = inner.identity().clone();
-        identity.context_window = window.or(identity.context_window);
+        let identity = window.map(|window| {
+            let identity = inner.identity().clone();
+            Identity { context_window: Some(window), ..identity }
+        });
         Self { inner, identity, requests: Mutex::default() }
     }
 
@@ -25,7 +27,11 @@ impl Spy {
 
 impl Provider for Spy {
     fn identity(&self) -> &Identity {
-        &self.identity
+        self.identity.as_ref().unwrap_or_else(|| self.inner.identity())
+    }
+
+    fn learn(&self) -> LearnFuture {
+        self.inner.learn()
     }
 
     fn models(&self) -> ModelsFuture {

@@ -2,13 +2,10 @@
 
 use serde_json::{Value, json};
 
+use crate::common::call;
+
 /// What each level's task is called; none of them is a part of another.
 pub const NAMES: [&str; 4] = ["alpha", "beta", "gamma", "delta"];
-
-/// A call.
-pub fn call(id: &str, name: &str, arguments: Value) -> Value {
-    json!({ "id": id, "name": name, "arguments": arguments })
-}
 
 /// A `task` call with more than its required fields.
 pub fn task(id: &str, name: &str, more: &Value) -> Value {

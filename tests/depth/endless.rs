@@ -11,7 +11,8 @@ use offshoot::domain::role::Permission;
 use offshoot::domain::usage::Usage;
 use serde_json::{Value, json};
 
-use crate::chain::{call, chain, task};
+use crate::chain::{chain, task};
+use crate::common::call;
 use crate::common::public_case::{for_role, load};
 use crate::common::{Live, Played, Stage, aloud};
 

@@ -9,7 +9,8 @@ use offshoot::domain::report::Status;
 use offshoot::domain::violation::Code;
 use serde_json::{Value, json};
 
-use crate::chain::{NAMES, call, chain, task};
+use crate::chain::{NAMES, chain, task};
+use crate::common::call;
 use crate::common::public_case::load;
 use crate::common::{Played, Stage, one_batch};
 

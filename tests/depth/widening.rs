@@ -4,10 +4,12 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
+use offshoot::domain::context_store::Sensitivity;
 use offshoot::domain::event::Fact;
 use offshoot::domain::role::Permission;
 use offshoot::domain::scope::PathScope;
 use offshoot::domain::violation::Code;
+use offshoot::session::Pin;
 use offshoot::tool::{Tool, ToolContext, ToolFuture, ToolOutput, ToolSpec};
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
@@ -34,6 +36,9 @@ impl Tool for Counted {
     }
 }
 
+/// What the user pinned as `token` and no child may see.
+const SECRET: &str = "hunter2-hunter2";
+
 /// One thing too much, with the code and the field of its refusal.
 fn too_much() -> Vec<(Value, Code, &'static str)> {
     let budget = |name: &str, number: f64| json!({ "budget": { name: number } });
@@ -53,6 +58,8 @@ fn too_much() -> Vec<(Value, Code, &'static str)> {
         (json!({ "role": "wizard" }), Code::InvalidTask, "role"),
         (json!({ "model": "another" }), Code::InvalidTask, "model"),
         (json!({ "task": "  " }), Code::InvalidTask, "task"),
+        (json!({ "done_when": format!("{SECRET} works") }), Code::ContextForbidden, "done_when"),
+        (json!({ "must_not": SECRET }), Code::ContextForbidden, "must_not"),
         (json!({ "expected_output": "" }), Code::InvalidTask, "expected_output"),
     ];
     for path in ["..", "/", "/etc/passwd", "src/../..", "srcs", "other/src", "~/*", "."] {
@@ -85,6 +92,7 @@ fn stage(script: &Value, hands: &Arc<AtomicU32>) -> Stage {
     }
     stage.paths = vec![PathScope::parse("src").unwrap()];
     stage.max_depth = 4;
+    stage.pins.push(Pin { sensitivity: Sensitivity::Secret, ..Pin::normal("token", SECRET) });
     stage
 }
 
@@ -150,6 +158,12 @@ fn each_kind_of_too_much_is_refused_at_the_top_and_at_the_bottom() {
         for level in [0, 3] {
             check(level, &json!({ "allowed_paths": ["src"] }), &wide);
         }
+    }
+    // A key that only the user's run knows: below it there is none of that name.
+    let secret = json!({ "context_keys": ["token"] });
+    for (level, code) in [(0, Code::ContextForbidden), (1, Code::ContextNotFound)] {
+        let wide = (secret.clone(), code, "context_keys");
+        check(level, &json!({ "allowed_paths": ["src"] }), &wide);
     }
 }
 

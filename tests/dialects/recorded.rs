@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::bench::*;
 use crate::common::raw_server::{End, Reply};
-use crate::common::recorded;
+use crate::common::recorded::{self, reply};
 
 /// Below this a stream is sent in pieces of every small size.
 const SMALL: usize = 8 * 1024;
@@ -99,16 +99,6 @@ async fn a_recorded_call_in_the_text_is_recognised_if_the_tool_was_offered() {
         ];
         assert_eq!(chunks, expected);
     }
-}
-
-fn reply(body: &[u8], checked: &Value) -> Reply {
-    let http = &checked["http"];
-    let status = u16::try_from(http["status"].as_u64().unwrap()).unwrap();
-    let mut reply = Reply::new(status, "", body);
-    for (name, value) in http["headers"].as_object().unwrap() {
-        reply = reply.header(&format!("{name}: {}", value.as_str().unwrap()));
-    }
-    reply
 }
 
 fn assert_content(chunks: &[Chunk], checked: &Value, place: &str) {

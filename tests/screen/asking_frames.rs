@@ -2,8 +2,9 @@
 
 use offshoot::ui::Lang;
 
-use super::asking::{SIZES, asks_to_write, read, read_on, test_call, trusting, two_ask, worker};
 use super::feed::{Asked, Feed, child};
+use super::permissions::trusting;
+use super::questions::{SIZES, asks_to_write, read, read_on, test_call, two_ask, worker};
 use super::view::{Watch, screen, text};
 
 /// The same question at several sizes, one below the other.

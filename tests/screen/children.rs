@@ -3,10 +3,11 @@
 use offshoot::domain::event::{Fact, Failure};
 use offshoot::domain::report::Status;
 use offshoot::domain::violation::{Code, Violation};
+use offshoot::ui::Lang;
 use serde_json::json;
 
-use super::feed::{Feed, call, child, parent, report, task_call};
-use super::view::Watch;
+use super::feed::{Feed, call, child, parent, report, task_call, usage};
+use super::view::{Watch, screen};
 
 const SIZES: [(u16, u16); 4] = [(120, 40), (100, 16), (80, 24), (50, 15)];
 
@@ -145,6 +146,7 @@ fn a_refusal_says_its_reason_once_and_has_no_empty_words() {
         field: String::new(),
         message: message.clone(),
         violations: vec![violation.clone()],
+        refused_task: None,
     };
     let mut refusal = report(1, Status::Blocked, &message);
     (refusal.task_id, refusal.attempt, refusal.trace) = (None, None, None);
@@ -163,4 +165,36 @@ fn a_refusal_says_its_reason_once_and_has_no_empty_words() {
     let page = watch.text();
     assert!(page.contains("┌ task ") && page.contains("look deeper"), "{page}");
     assert_eq!(page.matches(&message).count(), 1, "{page}");
+}
+
+/// Each figure says how it is reckoned, in both languages, on the child's page and the session's.
+#[test]
+fn a_child_and_the_session_say_what_delegation_used_and_spared() {
+    let ended = || {
+        let mut feed = Feed::new();
+        feed.user(1, "hi").run(1).child(1, "c1", "a").charged(child(1), usage(800, 40, Some(900)));
+        feed.charged(child(1), usage(9_000, 60, Some(9_000)));
+        feed.finish_child(1, Status::Completed, "x");
+        feed
+    };
+    let words = [
+        (Lang::En, ["its first - its report", "used more tokens than it has spared so far"]),
+        (Lang::Zh, ["第一次提示 - 报告", "委派用去的词元多于它节省的"]),
+    ];
+    for (lang, words) in words {
+        for of_child in [true, false] {
+            let mut watch = Watch::new(ended(), (120, 60));
+            watch.screen = screen(lang, (120, 60));
+            if of_child {
+                watch.press(&["Alt+2", "Enter"]);
+            } else {
+                watch.type_text("/budget");
+                watch.press(&["Enter"]);
+            }
+            let text = watch.text();
+            for word in words {
+                assert!(text.contains(word), "{word} in\n{text}");
+            }
+        }
+    }
 }

@@ -12,6 +12,7 @@ use offshoot::domain::event::{
 };
 use offshoot::domain::hash::Sha;
 use offshoot::domain::ids::{CallId, RunId, SessionId, TaskId};
+use offshoot::domain::ledger::Charge;
 use offshoot::domain::message::{AssistantMessage, Block, StopReason, ToolCall};
 use offshoot::domain::report::{By, Evidence, Report, Spent, Status};
 use offshoot::domain::role::Permission;
@@ -94,6 +95,9 @@ pub fn contract(prompt: &str) -> ContractView {
     ContractView {
         prompt: prompt.to_owned(),
         expected_output: "the framework's name and where it is configured".to_owned(),
+        done_when: None,
+        must_not: None,
+        rules: false,
         context: vec![SnippetCard {
             key: "request".to_owned(),
             kind: SnippetKind::Request,
@@ -108,6 +112,7 @@ pub fn contract(prompt: &str) -> ContractView {
         share: Some(Share { turns: Some(0.5), input_tokens: Some(0.125), ..Share::default() }),
         provider: "script".to_owned(),
         model: "demo-1".to_owned(),
+        host: None,
     }
 }
 
@@ -159,7 +164,14 @@ impl Feed {
         let role = "parent".to_owned();
         self.add(
             parent(run),
-            Fact::RunStarted { call: None, role, description: None, depth: 0, contract },
+            Fact::RunStarted {
+                call: None,
+                role,
+                description: None,
+                depth: 0,
+                contract,
+                totals: None,
+            },
         )
     }
 
@@ -191,13 +203,20 @@ impl Feed {
             description: Some(description.to_owned()),
             depth,
             contract: contract(description),
+            totals: None,
         };
         self.add(origin, fact)
     }
 
     pub fn turn(&mut self, origin: Origin, turn: u32) -> &mut Self {
-        let fact =
-            Fact::TurnStarted { turn, of: Some(20), wrap_up: false, prompt_tokens_estimate: 900 };
+        let fact = Fact::TurnStarted {
+            turn,
+            of: Some(20),
+            wrap_up: false,
+            prompt_tokens_estimate: 900,
+            reserved: Charge::default(),
+            held_back: Charge::default(),
+        };
         self.add(origin, fact)
     }
 
@@ -271,6 +290,7 @@ impl Feed {
             diff,
             command,
             prefix: what.prefix.map(owned),
+            preflight: None,
         };
         self.add(origin, fact)
     }
@@ -285,7 +305,7 @@ impl Feed {
             | Decision::Expired => Decider::User,
         };
         let call = call.call.clone();
-        self.add(origin, Fact::ApprovalDecided { call, decision, by, reason: None })
+        self.add(origin, Fact::ApprovalDecided { call, decision, by, reason: None, amended: None })
     }
 
     pub fn writes(&mut self, origin: Origin, call: &ToolCall, text: &str) -> &mut Self {
@@ -343,6 +363,7 @@ fn finished(status: Status) -> RunFinished {
         report_sha256: None,
         receipt: (status == Status::Cancelled)
             .then(|| Receipt { connections_closed: 1, ..Receipt::default() }),
+        account: None,
     }
 }
 

@@ -108,7 +108,9 @@ fn those_that_wait_are_numbered_as_they_will_start() {
         let node = feed.story.delegations().of_task(TaskId(task)).unwrap();
         match node.state {
             NodeState::Queued { position } => position,
-            NodeState::Running | NodeState::Ended(_) => panic!("#{task} does not wait"),
+            NodeState::AskedAbout | NodeState::Running | NodeState::Ended(_) => {
+                panic!("#{task} does not wait")
+            }
         }
     });
     assert_eq!(positions, [0, 1, 2, 3], "what the running child delegated comes first");

@@ -6,10 +6,12 @@ use offshoot::domain::event::Fact;
 use offshoot::domain::ids::TaskId;
 use offshoot::domain::report::By;
 use offshoot::story::Gauge;
+use offshoot::ui::Lang;
 use offshoot::ui::layout::Focus;
+use offshoot::ui::view::detail;
 
 use super::feed::{Feed, call, child, contract, parent, task_call};
-use super::view::{Watch, sent};
+use super::view::{self, Watch, sent};
 use serde_json::json;
 
 const SIZE: (u16, u16) = (120, 40);
@@ -123,4 +125,33 @@ fn the_gauge_follows_extended_limits_and_the_row_says_what_was_done() {
     let gauge = Gauge::of(&run, watch.feed.now());
     assert_eq!(gauge.get(Dimension::Turns).unwrap().limit, Limit::Of(77));
     assert_eq!(run.turns_limit, Some(77));
+}
+
+#[test]
+fn what_was_done_to_a_run_stands_in_the_language_of_the_interface() {
+    let mut feed = one_live();
+    let limits = contract("work").budget;
+    let by = By::User;
+    for (origin, target) in [(child(1), "t1.1"), (parent(1), "r1")] {
+        let (target, text) = (target.to_owned(), "turns 20 to 77".to_owned());
+        feed.add(origin.clone(), Fact::WrapUpRequested { target: target.clone(), by });
+        let (told, words) = (target.clone(), "look in tests".to_owned());
+        feed.add(origin.clone(), Fact::BudgetExtended { target, by, text, limits });
+        feed.add(origin, Fact::Steered { target: told, by, text: words });
+    }
+    let table = [
+        (Lang::En, ["asked to wrap up", "budget extended: turns", "you said: look"]),
+        (Lang::Zh, ["已要求收尾", "预算已追加：turns", "你说：look"]),
+    ];
+    for (lang, words) in table {
+        let mut screen = view::screen(lang, SIZE);
+        let text = view::text(&mut screen, &feed.story, feed.now()).replace(' ', "");
+        for words in words {
+            let words = words.replace(' ', "");
+            assert_eq!(text.matches(&words).count(), 2, "`{words}` on\n{text}");
+        }
+        let node = feed.story.delegations().of_task(TaskId(1)).unwrap();
+        let page = format!("{:?}", detail::child(&feed.story, node, lang, feed.now()));
+        assert!(words.iter().all(|words| page.contains(words)), "{page}");
+    }
 }

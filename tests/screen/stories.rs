@@ -2,7 +2,7 @@
 
 use offshoot::domain::budget::Dimension;
 use offshoot::domain::event::{Fact, Failure, Level, MessageFact, Origin, Speaker};
-use offshoot::domain::ids::{CallId, TaskId};
+use offshoot::domain::ids::{CallId, RunId, TaskId};
 use offshoot::domain::message::ToolCall;
 use offshoot::domain::report::{By, Status};
 use offshoot::domain::violation::{Code, Violation};
@@ -25,7 +25,9 @@ fn doing(story: &Story, task: u32, feed: &Feed) -> String {
         }
         Doing::Calling { call } => format!("calling {}", call.name),
         Doing::Cancelling { .. } => "cancelling".to_owned(),
-        Doing::Asking { call } => format!("asking {}", call.name),
+        Doing::Asking { call, .. } => {
+            format!("asking {}", call.map_or("whether it may start", |call| call.name.as_str()))
+        }
         Doing::Paused { since } => format!("paused {}", feed.now().millis_since(since)),
         Doing::Ended(end) => format!("ended {}", end.status.as_str()),
     }
@@ -184,6 +186,7 @@ fn a_refused_delegation_is_a_node_that_never_ran() {
         field: "allowed_tools".to_owned(),
         message: "bash is not held".to_owned(),
         violations,
+        refused_task: None,
     };
     feed.add(parent(1), fact);
     let mut refusal = report(1, Status::Blocked, "refused");
@@ -205,6 +208,7 @@ fn refuse(feed: &mut Feed, by: Origin, asked: &ToolCall) {
         field: String::new(),
         message: message.clone(),
         violations: vec![Violation::new(Code::DepthExceeded, "", message.clone())],
+        refused_task: None,
     };
     let mut refusal = report(1, Status::Blocked, &message);
     (refusal.task_id, refusal.attempt, refusal.trace) = (None, None, None);
@@ -335,6 +339,87 @@ fn what_was_kept_out_is_the_childs_growth_minus_its_report() {
     small.user(1, "hi").run(1).child(1, "c1", "a").charged(child(1), usage(500, 5, Some(1)));
     small.finish_child(1, Status::Completed, "a report longer than nothing");
     assert_eq!(small.story.totals().kept_out_tokens(), 0);
+}
+
+#[test]
+fn what_was_kept_out_is_held_against_what_was_used() {
+    let mut feed = Feed::new();
+    let sent = |feed: &mut Feed, input| {
+        feed.charged(parent(1), usage(input, 10, Some(1)));
+    };
+    feed.user(1, "hi").run(1);
+    sent(&mut feed, 1_000);
+    feed.child(1, "c1", "a").charged(child(1), usage(800, 40, Some(900)));
+    assert_eq!(feed.story.worth(), None, "it still runs");
+    feed.charged(child(1), usage(9_000, 60, Some(9_000)));
+    feed.finish_child(1, Status::Completed, "found");
+    let worth = feed.story.worth().unwrap();
+    let kept = worth.kept_out;
+    assert!((7_800..8_200).contains(&kept), "{kept}");
+    assert_eq!((worth.spared, worth.used_tokens()), (0, 9_900), "no request has come after it");
+    assert_eq!(worth.used.cost_usd.map(|cost| cost.0), Some(9_900));
+    assert!(worth.costs_more() && worth.to_string().contains("more than the 0 it has spared"));
+    sent(&mut feed, 1_200);
+    let worth = feed.story.worth().unwrap();
+    assert!(worth.spared == kept && worth.costs_more());
+    sent(&mut feed, 1_300);
+    let worth = feed.story.worth().unwrap();
+    assert!(worth.spared == 2 * kept && !worth.costs_more(), "{worth}");
+    assert!(!worth.to_string().contains("more than"), "{worth}");
+    // What a summary has taken out of the conversation is not carried any further.
+    let summary =
+        Fact::Compacted { target: "r1".to_owned(), by: By::User, text: "short".to_owned() };
+    feed.add(parent(1), summary);
+    sent(&mut feed, 400);
+    assert_eq!(feed.story.worth().unwrap().spared, 2 * kept);
+}
+
+#[test]
+fn a_grandchild_keeps_out_of_its_parents_context_and_is_counted_once() {
+    let mut feed = Feed::new();
+    feed.user(1, "hi").run(1).charged(parent(1), usage(1_000, 10, Some(1)));
+    feed.child(1, "c1", "a").charged(child(1), usage(800, 40, Some(5)));
+    let below = Origin::child(RunId::child(TaskId(2), 1), child(1).run.unwrap(), TaskId(2), 1);
+    feed.child_of(below.clone(), 2, "g1", "researcher", "b");
+    feed.charged(below.clone(), usage(500, 5, Some(7)))
+        .charged(below.clone(), usage(40_000, 5, Some(7)));
+    feed.finish_child_of(below, Status::Completed, "deep");
+    feed.charged(child(1), usage(1_100, 40, Some(5)));
+    feed.finish_child(1, Status::Completed, "a");
+    feed.charged(parent(1), usage(1_300, 10, Some(1)));
+    let of = |task| feed.story.delegations().of_task(TaskId(task)).unwrap().id;
+    let (upper, lower) = (feed.story.worth_of(of(1)).unwrap(), feed.story.worth_of(of(2)).unwrap());
+    assert!(lower.kept_out > 39_000 && lower.spared == lower.kept_out, "{lower:?}");
+    assert_eq!(lower.used_tokens(), 40_510);
+    assert!(upper.kept_out < 300, "{upper:?}");
+    assert_eq!(upper.used_tokens(), 40_510 + 1_980, "with what is below it");
+    assert_eq!(feed.story.worth(), Some(upper), "the user's conversation has one child");
+    let told = i64::try_from(feed.story.totals().kept_out_tokens()).unwrap();
+    assert_eq!(told, upper.kept_out.max(0));
+}
+
+#[test]
+fn a_report_longer_than_what_was_read_is_told_as_less_than_nothing() {
+    let mut feed = Feed::new();
+    feed.user(1, "hi").run(1).child(1, "c1", "a").charged(child(1), usage(500, 5, Some(1)));
+    feed.finish_child(1, Status::Completed, &"long ".repeat(400));
+    feed.charged(parent(1), usage(900, 5, Some(1)));
+    let worth = feed.story.worth().unwrap();
+    assert!(worth.kept_out < -400 && worth.spared == worth.kept_out, "{worth:?}");
+    assert!(worth.costs_more() && worth.to_string().contains("more into the conversation"));
+    assert_eq!(feed.story.totals().kept_out_tokens(), 0);
+    // Figures from outside can be of any size.
+    let mut huge = Feed::new();
+    huge.user(1, "hi").run(1).child(1, "c1", "a").charged(child(1), usage(u64::MAX, 5, None));
+    huge.charged(child(1), usage(0, u64::MAX, None));
+    huge.finish_child(1, Status::Completed, "x");
+    for _ in 0..3 {
+        huge.charged(parent(1), usage(u64::MAX, 5, None));
+    }
+    let worth = huge.story.worth().unwrap();
+    assert_eq!((worth.spared, worth.used_tokens()), (i64::MIN, u64::MAX));
+    assert_eq!(worth.used.cost_usd, None);
+    assert_eq!(huge.story.totals().kept_out_tokens(), 0);
 }
 
 #[test]

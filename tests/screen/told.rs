@@ -8,8 +8,8 @@ use offshoot::domain::ids::{CallId, RunId, TaskId};
 use offshoot::ui::Lang;
 use serde_json::json;
 
-use super::asking::{asks_to_test, asks_to_write, read, read_on, test_call, worker};
 use super::feed::{Asked, Feed, call, child};
+use super::questions::{asks_to_test, asks_to_write, read, read_on, test_call, worker};
 use super::view::{Watch, screen, sent};
 
 #[test]

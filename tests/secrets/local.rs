@@ -17,9 +17,9 @@ use super::leaks::{call, found};
 const LOCAL: &str = "local-d00d-umber-ferret";
 
 /// A scripted model that says it is somewhere else.
-struct Elsewhere {
-    script: Script,
-    identity: Identity,
+pub struct Elsewhere {
+    pub script: Script,
+    pub identity: Identity,
 }
 
 impl Provider for Elsewhere {

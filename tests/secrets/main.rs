@@ -15,6 +15,9 @@ mod program;
 
 mod choosing;
 mod environment;
+mod everywhere;
 mod leaks;
 mod local;
+mod malformed;
 mod notes;
+mod told;

@@ -66,6 +66,7 @@ fn without_a_line_of_tools_a_role_can_look_and_nothing_else() {
         "name: a\ndescription: d\ntools:\n  - LS\n  - Read\n  - Grep\n  - WebFetch",
         "name: a\ndescription: d\ntools: Read, Grep, LS, Bash(git:*), mcp__x__y",
         "name: a\ndescription: d\ntools: [Read, Grep, LS, Write]\ndisallowedTools: Write",
+        "name: a\ndescription: d\ntools: Read, Grep, LS\ndisallowedTools: mcp__x__y, WebFetch",
     ] {
         let settings = World::new().agent("a.md", file(head)).settings(&[]);
         let role = role(&settings, "a");

@@ -20,17 +20,22 @@
 use serde::{Deserialize, Serialize};
 
 use crate::domain::approval::{Decider, Decision, Mode};
-use crate::domain::budget::{Budget, Remaining};
+use crate::domain::budget::{Budget, Remaining, Totals};
 use crate::domain::context_store::{Sensitivity, SnippetCard};
-use crate::domain::ids::{CallId, SessionId};
+use crate::domain::ids::{CallId, SessionId, TaskId};
+use crate::domain::ledger::Charge;
+use crate::domain::preflight::{Amendment, PreflightPolicy};
 use crate::domain::report::By;
 use crate::domain::usage::Usage;
 use crate::domain::violation::{Code, Violation};
 
+mod account;
 mod parts;
 
+pub use account::{Account, Amounts};
 pub use parts::{
-    Change, ChangedPath, ContractView, MessageFact, RawOutput, Receipt, RunFinished, Share, Speaker,
+    Change, ChangedPath, ContractView, MessageFact, Preflight, RawOutput, Receipt, RunFinished,
+    Share, Speaker,
 };
 
 pub use crate::domain::stamp::{Origin, Timestamp};
@@ -161,6 +166,9 @@ pub enum Fact {
         depth: u32,
         /// What it was given.
         contract: ContractView,
+        /// What all that it delegates may use together, for the parent.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        totals: Option<Totals>,
     },
     /// A delegation was refused; nothing else happened.
     ContractRefused {
@@ -174,6 +182,9 @@ pub enum Fact {
         message: String,
         /// All of them.
         violations: Vec<Violation>,
+        /// The id of a task that was refused at its start: it stays used, and counts as a delegation.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        refused_task: Option<TaskId>,
     },
     /// A model request was sent.
     TurnStarted {
@@ -185,6 +196,12 @@ pub enum Fact {
         wrap_up: bool,
         /// The prompt's size by estimate, in tokens.
         prompt_tokens_estimate: u64,
+        /// What the ledger keeps for it until it is charged: its worst case.
+        #[serde(default)]
+        reserved: Charge,
+        /// What the ledger keeps beside that, for one more request as the last.
+        #[serde(default)]
+        held_back: Charge,
     },
     /// Words of the model came in. Transient.
     TextDelta {
@@ -281,6 +298,9 @@ pub enum Fact {
         /// What a wider answer would cover.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         prefix: Option<String>,
+        /// What the child would get, for a call that delegates.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        preflight: Option<Box<Preflight>>,
     },
     /// It does not wait any more: told exactly once for every call that was asked about. Without a
     /// question before it, a call was denied by a rule, the mode or a policy; what those allow is
@@ -295,6 +315,9 @@ pub enum Fact {
         /// Why, in words.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         reason: Option<String>,
+        /// What the child gets less than was shown, for a call that delegates.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        amended: Option<Amendment>,
     },
     /// Files of the workspace are not what they were before a call of this run.
     FilesChanged {
@@ -305,6 +328,11 @@ pub enum Fact {
     ModeChanged {
         /// What holds now.
         mode: Mode,
+    },
+    /// Whether delegations are asked about changed.
+    PreflightChanged {
+        /// What holds now.
+        policy: PreflightPolicy,
     },
     /// Older messages of a run's conversation were replaced by a summary. The record keeps them.
     Compacted {

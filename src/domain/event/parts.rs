@@ -6,7 +6,8 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use crate::domain::budget::Budget;
+use super::account::Account;
+use crate::domain::budget::{Budget, Dimension};
 use crate::domain::context_store::SnippetCard;
 use crate::domain::hash::Sha;
 use crate::domain::message::{AssistantMessage, Block, StopReason, ToolCall};
@@ -33,8 +34,17 @@ pub struct ContractView {
     pub prompt: String,
     /// What is to come back.
     pub expected_output: String,
+    /// When it is done.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub done_when: Option<String>,
+    /// What must not be done.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub must_not: Option<String>,
     /// The snippets' cards.
     pub context: Vec<SnippetCard>,
+    /// True if the last of those is the project's rules for its paths, which nobody chose.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub rules: bool,
     /// What it may do.
     pub permissions: BTreeSet<Permission>,
     /// Where.
@@ -50,6 +60,34 @@ pub struct ContractView {
     pub provider: String,
     /// With which model.
     pub model: String,
+    /// The host that its requests go to; `None` if nothing leaves the program.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub host: Option<String>,
+}
+
+impl ContractView {
+    /// The cards that the task chose, without the rules that go with its paths.
+    pub fn chosen(&self) -> impl Iterator<Item = &SnippetCard> {
+        self.context.iter().take(self.context.len().saturating_sub(usize::from(self.rules)))
+    }
+
+    /// The same view with the host that requests go to.
+    #[must_use]
+    pub fn going_to(mut self, host: Option<String>) -> Self {
+        self.host = host;
+        self
+    }
+}
+
+/// What a delegation would give its child, before anything of the child exists.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Preflight {
+    /// The child's role.
+    pub role: String,
+    /// A few words on its task.
+    pub description: String,
+    /// Its contract.
+    pub contract: ContractView,
 }
 
 /// Parts of a parent's remaining, from 0 to 1; `None` where nothing bounds the parent.
@@ -67,6 +105,20 @@ pub struct Share {
     pub cost_usd: Option<f64>,
     /// Running time.
     pub duration_ms: Option<f64>,
+}
+
+impl Share {
+    /// The part of a dimension.
+    pub fn of(&self, dimension: Dimension) -> Option<f64> {
+        match dimension {
+            Dimension::Turns => self.turns,
+            Dimension::InputTokens => self.input_tokens,
+            Dimension::OutputTokens => self.output_tokens,
+            Dimension::ToolCalls => self.tool_calls,
+            Dimension::CostUsd => self.cost_usd,
+            Dimension::Duration => self.duration_ms,
+        }
+    }
 }
 
 /// What was left behind and what was not, after a cancel.
@@ -120,6 +172,9 @@ pub struct RunFinished {
     /// What a cancel ended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub receipt: Option<Receipt>,
+    /// The run's side of the ledger; none for a run of which nothing is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub account: Option<Account>,
 }
 
 /// A tool's output before it was cut, or as much as is kept of it, for the session's files alone: no

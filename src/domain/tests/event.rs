@@ -6,14 +6,16 @@ use uuid::Uuid;
 
 use super::*;
 use crate::domain::approval::{Decider, Decision, Mode};
-use crate::domain::budget::Remaining;
+use crate::domain::budget::{Dimension, Remaining, Totals};
 use crate::domain::context_store::SnippetCard;
 use crate::domain::event::{
-    Change, ChangedPath, Event, Fact, Failure, Level, Line, MessageFact, Origin, Receipt,
-    RunFinished, Speaker,
+    Account, Amounts, Change, ChangedPath, ContractView, Event, Fact, Failure, Level, Line,
+    MessageFact, Origin, Preflight, Receipt, RunFinished, Speaker,
 };
 use crate::domain::ids::{CallId, SessionId};
+use crate::domain::ledger::Charge;
 use crate::domain::message::{AssistantMessage, Block, StopReason, ToolCall};
+use crate::domain::preflight::{Amendment, PreflightPolicy};
 use crate::domain::report::{By, Ending, Exhausted, Report, Spent, Status};
 use crate::domain::usage::{MicroUsd, Usage};
 use crate::domain::violation::Violation;
@@ -41,6 +43,7 @@ fn word(fact: &Fact) -> &'static str {
         Fact::ApprovalDecided { .. } => "approval_decided",
         Fact::FilesChanged { .. } => "files_changed",
         Fact::ModeChanged { .. } => "mode_changed",
+        Fact::PreflightChanged { .. } => "preflight_changed",
         Fact::Notice { .. } => "notice",
         Fact::CancelRequested { .. } => "cancel_requested",
         Fact::Paused { .. } => "paused",
@@ -53,7 +56,27 @@ fn word(fact: &Fact) -> &'static str {
     }
 }
 
-const KINDS: usize = 28;
+/// A contract as a person is shown it, with everything that may be left out of it.
+fn shown() -> ContractView {
+    let host = Host::new();
+    let asked = TaskRequest {
+        context_keys: strings(&["request"]),
+        done_when: Some(text("found")),
+        must_not: Some(text("guess")),
+        ..request()
+    };
+    host.narrow(&asked).unwrap().view().going_to(Some(text("api.example.org")))
+}
+
+fn less() -> Amendment {
+    let mut lowered = PerDimension::default();
+    lowered[Dimension::Turns] = Some(7);
+    lowered[Dimension::CostUsd] = Some(250_000);
+    lowered[Dimension::Duration] = Some(1_500);
+    Amendment::of(&shown(), &lowered, [text("request")]).unwrap()
+}
+
+const KINDS: usize = 29;
 
 fn call() -> CallId {
     CallId::from("c1")
@@ -136,6 +159,7 @@ fn delegation_rows() -> Vec<(Fact, Value)> {
                 description: Some(text("look")),
                 depth: 1,
                 contract: contract.view(),
+                totals: Some(Totals { turns: 9, delegations: 8, active: 4 }),
             },
             json!({
                 "type": "run_started", "call": "c1", "role": "researcher",
@@ -153,6 +177,7 @@ fn delegation_rows() -> Vec<(Fact, Value)> {
                         "tool_calls": 0.15, "cost_usd": 0.1, "duration_ms": 0.166_667},
                     "provider": "openai", "model": "large",
                 },
+                "totals": {"turns": 9, "delegations": 8, "active": 4},
             }),
         ),
         (
@@ -162,11 +187,13 @@ fn delegation_rows() -> Vec<(Fact, Value)> {
                 field: violation.field.clone(),
                 message: violation.message.clone(),
                 violations: vec![violation],
+                refused_task: Some(TaskId(3)),
             },
             json!({
                 "type": "contract_refused", "call": "c1", "code": "TOOL_ESCALATION",
                 "field": "allowed_tools", "message": "no bash", "violations": [
                     {"code": "TOOL_ESCALATION", "field": "allowed_tools", "message": "no bash"}],
+                "refused_task": "t3",
             }),
         ),
         (
@@ -225,6 +252,7 @@ fn delegation_rows() -> Vec<(Fact, Value)> {
                 folder: Some(text(".")),
                 fence: Some(text("fenced")),
                 prefix: Some(text("cargo test")),
+                preflight: None,
             },
             json!({"type": "approval_requested", "call": "c1", "name": "bash",
                 "summary": "cargo test", "command": "cargo test", "folder": ".",
@@ -236,9 +264,47 @@ fn delegation_rows() -> Vec<(Fact, Value)> {
                 decision: Decision::Deny,
                 by: Decider::User,
                 reason: Some(text("not now")),
+                amended: None,
             },
             json!({"type": "approval_decided", "call": "c1", "decision": "deny", "by": "user",
                 "reason": "not now"}),
+        ),
+        (
+            Fact::ApprovalRequested {
+                call: call(),
+                name: text("task"),
+                summary: text("start #3 researcher: look"),
+                diff: None,
+                command: None,
+                folder: None,
+                fence: None,
+                prefix: None,
+                preflight: Some(Box::new(Preflight {
+                    role: text("researcher"),
+                    description: text("look"),
+                    contract: shown(),
+                })),
+            },
+            json!({"type": "approval_requested", "call": "c1", "name": "task",
+                "summary": "start #3 researcher: look",
+                "preflight": {"role": "researcher", "description": "look",
+                    "contract": serde_json::to_value(shown()).unwrap()}}),
+        ),
+        (
+            Fact::ApprovalDecided {
+                call: call(),
+                decision: Decision::Once,
+                by: Decider::User,
+                reason: None,
+                amended: Some(less()),
+            },
+            json!({"type": "approval_decided", "call": "c1", "decision": "once", "by": "user",
+                "amended": {"budget": {"turns": 7, "cost_usd": 0.25, "duration_ms": 1_500},
+                    "dropped": ["request"]}}),
+        ),
+        (
+            Fact::PreflightChanged { policy: PreflightPolicy::Always },
+            json!({"type": "preflight_changed", "policy": "always"}),
         ),
         (
             Fact::FilesChanged {
@@ -316,10 +382,21 @@ fn turn_rows() -> Vec<(Fact, Value)> {
                 of: Some(20),
                 wrap_up: false,
                 prompt_tokens_estimate: 900,
+                reserved: Charge {
+                    input_tokens: 900,
+                    output_tokens: 64,
+                    cost: MicroUsd(3),
+                    ..Charge::default()
+                },
+                held_back: Charge::default(),
             },
             json!({
                 "type": "turn_started", "turn": 1, "of": 20, "wrap_up": false,
                 "prompt_tokens_estimate": 900,
+                "reserved": {"input_tokens": 900, "output_tokens": 64, "tool_calls": 0,
+                    "cost_usd": 0.000_003},
+                "held_back": {"input_tokens": 0, "output_tokens": 0, "tool_calls": 0,
+                    "cost_usd": 0.0},
             }),
         ),
         (Fact::TextDelta { text: text("Lo") }, json!({"type": "text_delta", "text": "Lo"})),
@@ -405,6 +482,10 @@ fn finished() -> (Fact, Value) {
         contract_sha256: Sha::of("contract"),
         report_sha256: Some(Sha::of("report")),
         receipt: Some(Receipt { connections_closed: 1, ..Receipt::default() }),
+        account: Some(Account {
+            used: Amounts { turns: 2, ..Amounts::default() },
+            limits: Preset::Normal.child(),
+        }),
     }));
     let none = json!({
         "input_tokens": 0, "output_tokens": 0, "cache_read_tokens": 0, "cache_write_tokens": 0,
@@ -418,6 +499,11 @@ fn finished() -> (Fact, Value) {
         "report_sha256": Sha::of("report").as_str(),
         "receipt": {"processes_ended": 0, "connections_closed": 1, "files_touched": [],
             "tokens_after_cancel": 0, "not_ended": []},
+        "account": {
+            "used": {"turns": 2, "input_tokens": 0, "output_tokens": 0, "tool_calls": 0,
+                "cost_usd": null, "duration_ms": 0},
+            "limits": serde_json::to_value(Preset::Normal.child()).unwrap(),
+        },
     });
     (fact, value)
 }

@@ -12,6 +12,7 @@ mod ledger;
 mod narrow;
 mod never_wider;
 mod permit;
+mod preflight;
 mod report;
 mod scope;
 mod spending;
@@ -65,6 +66,20 @@ struct Host {
     ancestors: Vec<Sha>,
     siblings: Vec<Sha>,
     overhead: u64,
+}
+
+impl std::fmt::Debug for Host {
+    /// What a failing property needs: what the run holds and has left, no snippet and no secret.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Host")
+            .field("permissions", &self.permissions)
+            .field("tools", &self.tools)
+            .field("paths", &self.paths)
+            .field("remaining", &self.remaining)
+            .field("delegations", &self.delegations)
+            .field("endpoint", &(self.endpoint.local, self.endpoint.priced))
+            .finish_non_exhaustive()
+    }
 }
 
 const TOOLS: [(&str, Permission); 9] = [

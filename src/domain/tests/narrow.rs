@@ -6,6 +6,7 @@ use crate::domain::budget::Dimension;
 use crate::domain::choose::MAX_ITEMS;
 use crate::domain::fingerprint::fingerprint;
 use crate::domain::narrow::{MAX_TASK_BYTES, MAX_TEXT_BYTES};
+use crate::domain::scope::in_words;
 
 type Change = fn(&mut Host, &mut TaskRequest);
 
@@ -364,7 +365,7 @@ fn repeated_items_collapse_and_order_is_stable() {
     let keys: Vec<&str> = contract.cards().map(|card| card.key.as_str()).collect();
     assert_eq!(keys, ["rules", "request"]);
     assert_eq!(contract.tools(), ["list_files", "search"]);
-    assert_eq!(contract.paths_in_words(), "src, docs");
+    assert_eq!(in_words(contract.paths()), "src, docs");
 }
 
 #[test]
@@ -418,9 +419,9 @@ fn a_part_of_an_added_folder_is_given_and_nothing_beside_it() {
     let asking =
         |path: &str| TaskRequest { allowed_paths: Some(vec![path.to_owned()]), ..request() };
     let contract = host.narrow(&asking("/srv/data/**")).unwrap();
-    assert_eq!(contract.paths_in_words(), "/srv/data");
+    assert_eq!(in_words(contract.paths()), "/srv/data");
     let part = host.narrow(&asking("/srv/data/a/b")).unwrap();
-    assert_eq!(Contract::from_json(&part.to_json()).unwrap().paths_in_words(), "/srv/data/a/b");
+    assert_eq!(in_words(Contract::from_json(&part.to_json()).unwrap().paths()), "/srv/data/a/b");
     for elsewhere in ["/srv", "/srv/database", "/etc/passwd", "/", "/srv/data/../x"] {
         let refusal = host.narrow(&asking(elsewhere)).unwrap_err();
         let violation = refusal.violations().next().unwrap();

@@ -1,7 +1,10 @@
 //! The rule behind the contract, on random requests: the deeper, the narrower.
 
+use std::cell::Cell;
+
 use proptest::prelude::*;
 use proptest::sample::{Index, subsequence};
+use proptest::test_runner::TestRunner;
 
 use super::*;
 use crate::domain::budget::{Dimension, Limit};
@@ -9,7 +12,7 @@ use crate::domain::request::BudgetRequest;
 
 /// Words from which a random request is made; most of them are held by most parents.
 #[derive(Debug, Clone)]
-struct Wish {
+pub(super) struct Wish {
     task: u32,
     role: usize,
     keys: Option<Vec<&'static str>>,
@@ -24,7 +27,7 @@ const KEYS: [&str; 4] = ["request", "rules", "local", "secret"];
 const PATHS: [&str; 8] = [".", "src", "src/a", "src/a/b.rs", "src2", "docs/**", "../src", "/"];
 
 impl Wish {
-    fn request(&self) -> TaskRequest {
+    pub(super) fn request(&self) -> TaskRequest {
         let [turns, input_tokens, output_tokens, tool_calls, cost_usd, duration_s] = self.limits;
         TaskRequest {
             task: format!("Do number {}.", self.task),
@@ -61,7 +64,7 @@ fn limit(scale: f64) -> impl Strategy<Value = Option<f64>> {
     proptest::option::weighted(0.25, number)
 }
 
-fn wish() -> impl Strategy<Value = Wish> {
+pub(super) fn wish() -> impl Strategy<Value = Wish> {
     let names: Vec<&'static str> = TOOLS.iter().map(|(name, _)| *name).collect();
     let permissions: Vec<&'static str> = Permission::ALL.iter().map(|p| p.name()).collect();
     let limits = (limit(1.0), limit(5e3), limit(1e2), limit(1.0), limit(0.01), limit(3.0))
@@ -88,8 +91,41 @@ fn wish() -> impl Strategy<Value = Wish> {
         })
 }
 
+/// A parent run of any width: what it holds, what it has left, who answers its children.
+fn start() -> impl Strategy<Value = Host> {
+    let names: Vec<&'static str> = TOOLS.iter().map(|(name, _)| *name).collect();
+    let paths = vec![".", "src", "src/a", "docs"];
+    (
+        subsequence(Permission::ALL.to_vec(), 2..=Permission::ALL.len()),
+        subsequence(names, 3..=TOOLS.len()),
+        subsequence(paths, 1..=3),
+        proptest::array::uniform6(prop_oneof![4 => Just(100_u64), 1 => 1..=100_u64]),
+        any::<(bool, bool)>(),
+        prop_oneof![9 => Just(0), 1 => 0..9_u32],
+    )
+        .prop_map(|(permissions, tools, paths, percent, (local, priced), delegations)| {
+            let mut host = Host::new();
+            host.max_depth = 4;
+            host.permissions.retain(|held| permissions.contains(held));
+            host.permissions.extend([Permission::Read, Permission::Delegate]);
+            host.tools.retain(|held| tools.contains(&held.as_str()) || held == "task");
+            host.paths = paths.iter().map(|path| PathScope::parse(path).unwrap()).collect();
+            for (dimension, percent) in Dimension::ALL.into_iter().zip(percent) {
+                let whole = host.remaining[dimension].finite().unwrap();
+                let part = whole * i64::try_from(percent).unwrap() / 100;
+                host.remaining[dimension] = Left::Of(part);
+            }
+            (host.endpoint.local, host.endpoint.priced) = (local, priced);
+            if !priced {
+                host.remaining[Dimension::CostUsd] = Left::Off;
+            }
+            host.delegations = delegations;
+            host
+        })
+}
+
 /// Holds the child against the parent without using the code that narrowed it.
-fn assert_not_wider(host: &Host, child: &Contract) {
+pub(super) fn assert_not_wider(host: &Host, child: &Contract) {
     let role = host.roles.get(child.role()).unwrap();
     assert!(child.permissions().is_subset(&host.permissions));
     for permission in child.permissions() {
@@ -111,7 +147,11 @@ fn assert_not_wider(host: &Host, child: &Contract) {
     for snippet in child.context() {
         let entry = host.store.get(&snippet.card.key).unwrap();
         assert_eq!(&entry.snippet, snippet);
-        assert!(entry.sensitivity == Sensitivity::Normal);
+        assert!(match entry.sensitivity {
+            Sensitivity::Normal => true,
+            Sensitivity::LocalOnly => host.endpoint.local,
+            Sensitivity::Secret => false,
+        });
     }
     for dimension in Dimension::ALL {
         match (host.remaining[dimension], child.budget()[dimension]) {
@@ -122,7 +162,7 @@ fn assert_not_wider(host: &Host, child: &Contract) {
             (left, limit) => panic!("{dimension}: {limit:?} out of {left:?}"),
         }
     }
-    assert_eq!(child.depth(), host.depth + 1);
+    assert!(child.depth() > host.depth && child.depth() <= host.max_depth);
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -136,6 +176,11 @@ enum Widening {
     Depth,
     Cancelled,
     Role,
+    Model,
+    LocalOnly,
+    SecretInWords,
+    OneTooMany,
+    Again,
 }
 
 fn widening() -> impl Strategy<Value = Widening> {
@@ -149,6 +194,11 @@ fn widening() -> impl Strategy<Value = Widening> {
         Just(Widening::Depth),
         Just(Widening::Cancelled),
         Just(Widening::Role),
+        Just(Widening::Model),
+        Just(Widening::LocalOnly),
+        Just(Widening::SecretInWords),
+        Just(Widening::OneTooMany),
+        Just(Widening::Again),
     ]
 }
 
@@ -179,7 +229,8 @@ fn widen(host: &mut Host, request: &mut TaskRequest, how: Widening, by: u16) -> 
             Code::ContextForbidden
         }
         Widening::Limit(dimension) => {
-            let left = host.remaining[dimension].finite().unwrap();
+            let left = host.remaining[dimension].finite().unwrap_or(1);
+            // Where no price is known, any limit on money is too much.
             #[expect(clippy::cast_precision_loss, reason = "small numbers")]
             let too_much = left as f64 + f64::from(by);
             let asked = allot::with_limit(dimension, too_much).budget.unwrap();
@@ -206,44 +257,86 @@ fn widen(host: &mut Host, request: &mut TaskRequest, how: Widening, by: u16) -> 
             request.role = Some(format!("unheard-of-{by}"));
             Code::InvalidTask
         }
+        Widening::Model => {
+            request.model = Some(format!("unheard-of-{by}"));
+            Code::InvalidTask
+        }
+        Widening::LocalOnly => {
+            let kind = SnippetKind::Pin;
+            host.store.put("here", kind, "pinned", "stays on this machine", Sensitivity::LocalOnly);
+            with(&mut request.context_keys, "here");
+            Code::ContextForbidden
+        }
+        Widening::SecretInWords => {
+            let secret = host.secrets[0].clone();
+            let texts = [&mut request.done_when, &mut request.must_not];
+            *texts.into_iter().nth(usize::from(by % 2)).unwrap() = Some(format!("use {secret}"));
+            Code::ContextForbidden
+        }
+        Widening::OneTooMany => {
+            host.delegations = host.totals.delegations;
+            Code::DelegationLimit
+        }
+        Widening::Again => {
+            let fingerprint = Contract::check(&host.grant(), request).unwrap();
+            let live = if by.is_multiple_of(2) { &mut host.siblings } else { &mut host.ancestors };
+            live.push(fingerprint);
+            Code::DuplicateTask
+        }
     }
+}
+
+/// Every child is held against every run above it.
+#[test]
+fn a_contract_is_never_wider_than_any_run_above_it_four_levels_deep() {
+    let (lawful, deepest) = (Cell::new(0_u32), Cell::new(0_u32));
+    let random = (start(), proptest::collection::vec(wish(), 24));
+    let checked = TestRunner::new(cases(400)).run(&random, |(host, wishes)| {
+        let mut above = vec![host];
+        for wish in &wishes {
+            let host = &above[above.len() - 1];
+            if let Ok(child) = host.narrow(&wish.request()) {
+                prop_assert_eq!(child.depth(), host.depth + 1);
+                for host in &above {
+                    assert_not_wider(host, &child);
+                }
+                let again = Contract::from_json(&child.to_json()).unwrap();
+                prop_assert_eq!(&again, &child);
+                let under = host.under(&again);
+                above.push(under);
+                lawful.set(lawful.get() + 1);
+            }
+        }
+        deepest.set(deepest.get() + u32::from(above.len() == 5));
+        Ok(())
+    });
+    checked.unwrap();
+    assert!(lawful.get() > 300 && deepest.get() > 20, "{} {}", lawful.get(), deepest.get());
 }
 
 proptest! {
     #![proptest_config(cases(400))]
 
     #[test]
-    fn a_contract_is_never_wider_than_its_parent_four_levels_deep(
-        wishes in proptest::collection::vec(wish(), 24)
-    ) {
-        let mut host = Host::new();
-        host.max_depth = 4;
-        for wish in &wishes {
-            if let Ok(child) = host.narrow(&wish.request()) {
-                assert_not_wider(&host, &child);
-                let again = Contract::from_json(&child.to_json()).unwrap();
-                prop_assert_eq!(&again, &child);
-                host = host.under(&again);
-            }
-        }
-    }
-
-    #[test]
     fn any_single_widening_of_a_lawful_request_is_refused_with_its_code(
+        parent in start(),
         wishes in proptest::collection::vec(wish(), 12),
         how in widening(),
         by in any::<u16>(),
         level in any::<Index>(),
     ) {
-        let mut host = Host::new();
-        host.max_depth = 4;
-        let mut lawful = vec![(host.clone(), request())];
+        let mut host = parent;
+        if how == Widening::LocalOnly {
+            host.endpoint.local = false;
+        }
+        let mut lawful = Vec::new();
         for wish in &wishes {
             if let Ok(child) = host.narrow(&wish.request()) {
                 lawful.push((host.clone(), wish.request()));
                 host = host.under(&child);
             }
         }
+        prop_assume!(!lawful.is_empty());
         let (mut host, mut request) = lawful.swap_remove(level.index(lawful.len()));
         if how == Widening::Secret {
             let value = "hunter2-hunter2";

@@ -16,6 +16,7 @@ use reqwest::header::{ACCEPT, HeaderMap, HeaderValue};
 use secrecy::{ExposeSecret, SecretString};
 
 use super::http::{self, Endpoint, LazyClient, Network};
+use super::ollama::facts::is_cloud;
 use super::reading::Reading;
 use super::{
     Chunk, ChunkStream, Identity, ModelsFuture, Provider, ProviderError, Request, listing,
@@ -25,8 +26,6 @@ use crate::domain::usage::{Prices, Usage};
 use answer::{Answer, PAUSE};
 use body::Model;
 
-/// Where the API is, without its version.
-pub const DEFAULT_BASE_URL: &str = "https://api.anthropic.com";
 /// Output tokens that a request may ask for where nothing else is known of the model.
 pub const DEFAULT_MAX_OUTPUT_TOKENS: u64 = 8_192;
 /// The provider's name in events and histories.
@@ -94,7 +93,8 @@ impl Anthropic {
             provider: NAME.to_owned(),
             model: name.clone(),
             host: Some(endpoint.host().to_owned()),
-            local: endpoint.is_loopback(),
+            // A server on this machine may hand a model's work on to another one.
+            local: endpoint.is_loopback() && !is_cloud(&name),
             prices: config.prices,
             max_output_tokens,
             context_window: config.context_window,

@@ -4,7 +4,7 @@
 
 mod answer;
 mod body;
-mod facts;
+pub(super) mod facts;
 
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
@@ -18,7 +18,8 @@ use tokio::sync::OnceCell;
 use super::http::{self, Endpoint, LazyClient, Network};
 use super::reading::Reading;
 use super::{
-    ChunkStream, Identity, ListedModel, ModelsFuture, Provider, ProviderError, Request, estimate,
+    ChunkStream, Identity, LearnFuture, ListedModel, ModelsFuture, Provider, ProviderError,
+    Request, estimate,
 };
 use crate::domain::usage::Prices;
 use answer::Answer;
@@ -147,12 +148,6 @@ impl Ollama {
         Ok(Self { wire: Arc::new(wire), tags: Arc::new(client(tags)) })
     }
 
-    /// Asks the server about the model, once; [`Provider::identity`] tells its true window from
-    /// then on. Every request does so by itself.
-    pub async fn learn(&self) -> Result<(), ProviderError> {
-        self.wire.facts().await.map(|_| ())
-    }
-
     /// The models that are installed, by name. Takes ten seconds at most.
     pub async fn list_models(&self) -> Result<Vec<ListedModel>, ProviderError> {
         let mut names = in_time(&self.tags, names(&self.tags, &self.wire.headers)).await?;
@@ -196,6 +191,12 @@ impl Provider for Ollama {
             names.sort();
             Ok(names)
         })
+    }
+
+    /// Asks once; every request does so by itself.
+    fn learn(&self) -> LearnFuture {
+        let wire = Arc::clone(&self.wire);
+        Box::pin(async move { wire.facts().await.map(|_| ()) })
     }
 
     fn stream(&self, request: Request) -> ChunkStream {

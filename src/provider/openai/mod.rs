@@ -18,6 +18,7 @@ use reqwest::header::{ACCEPT, AUTHORIZATION, HeaderMap, HeaderName, HeaderValue}
 use secrecy::{ExposeSecret, SecretString};
 
 use super::http::{self, Endpoint, LazyClient, Network};
+use super::ollama::facts::is_cloud;
 use super::{
     ChunkStream, Identity, ListedModel, ModelsFuture, Provider, ProviderError, Request, listing,
 };
@@ -88,7 +89,8 @@ impl OpenAi {
             provider: NAME.to_owned(),
             model: model.clone(),
             host: Some(chat.host().to_owned()),
-            local: chat.is_loopback(),
+            // A server on this machine may hand a model's work on to another one.
+            local: chat.is_loopback() && !is_cloud(&model),
             prices: config.prices,
             max_output_tokens,
             context_window: config.context_window,

@@ -75,17 +75,6 @@ pub struct Applied {
 }
 
 impl Applied {
-    /// Nothing, for this reason.
-    pub fn nothing(why: impl Into<String>) -> Self {
-        Self {
-            landlock: 0,
-            system_calls: false,
-            capabilities_dropped: false,
-            entered: Entered::without(Namespaces::Unwanted, None),
-            notes: vec![why.into()],
-        }
-    }
-
     /// The step that this makes by what is known of its parts. What was found by trying is worth
     /// more: see [`probe`](crate::sandbox::probe).
     pub fn level(&self) -> FenceLevel {

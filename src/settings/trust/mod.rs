@@ -11,10 +11,9 @@ mod tests;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
-use similar::TextDiff;
-
 use super::Remark;
 use crate::domain::event::Level;
+use crate::domain::line_diff::{LineDiff, bounded};
 use store::{Answered, Remembered, Store, StoreError};
 
 pub(super) use files::{LEADS_OUT, OwnFile, find};
@@ -215,7 +214,7 @@ fn diff(old: Option<&str>, new: &str) -> String {
     let Some(old) = old else {
         return format!("(what it held before was too long to keep)\n{new}");
     };
-    let mut text = TextDiff::from_lines(old, new).unified_diff().context_radius(3).to_string();
+    let mut text = LineDiff::new(old.as_bytes(), new.as_bytes(), bounded).hunks();
     if text.len() > MOST_DIFF {
         let more = text.len() - MOST_DIFF;
         text.truncate(text.floor_char_boundary(MOST_DIFF));

@@ -62,11 +62,6 @@ impl Collector {
         self.tail.extend(rest);
     }
 
-    /// All bytes so far.
-    pub fn total(&self) -> u64 {
-        self.total
-    }
-
     /// The text of it.
     pub fn finish(self, carriage: Carriage) -> Collected {
         let Self { mut head, tail, raw, total } = self;
@@ -331,7 +326,7 @@ mod tests {
         }
         assert!(collector.head.capacity() <= 2 * KEPT_BYTES);
         assert!(collector.tail.capacity() <= 4 * KEPT_BYTES);
-        assert_eq!(collector.total(), 200 * 65_536);
+        assert_eq!(collector.total, 200 * 65_536);
     }
 
     proptest! {

@@ -2,7 +2,7 @@
 
 use crossterm::event::KeyCode;
 
-use super::super::keymap::{Action, Binding, Context, Key, Move};
+use super::super::keymap::{Action, Amend, Binding, Context, Key, Move};
 use super::{binding, char, plain};
 
 pub(super) static BINDINGS: &[Binding] = &[
@@ -60,6 +60,48 @@ pub(super) static BINDINGS: &[Binding] = &[
         ),
     )
     .footer(2, "later", "稍后"),
+    binding(
+        Context::Preflight,
+        &[plain(KeyCode::Up), char('k')],
+        "Up, k",
+        Action::Amend(Amend::Up),
+        ("choose the line above that can be changed", "选择上一个可改的行"),
+    )
+    .footer_as(2, "↑↓", "choose", "选择"),
+    binding(
+        Context::Preflight,
+        &[plain(KeyCode::Down), char('j')],
+        "Down, j",
+        Action::Amend(Amend::Down),
+        ("choose the line below that can be changed", "选择下一个可改的行"),
+    ),
+    binding(
+        Context::Preflight,
+        &[char('-'), plain(KeyCode::Left)],
+        "-, Left",
+        Action::Amend(Amend::Lower),
+        (
+            "lower the chosen number: to 75, 50, 25, 10 percent of what was asked for",
+            "降低所选数值：至原值的 75、50、25、10%",
+        ),
+    )
+    .footer(2, "lower", "降低"),
+    binding(
+        Context::Preflight,
+        &[plain(KeyCode::Right)],
+        "Right",
+        Action::Amend(Amend::Raise),
+        ("raise it again, never above what was asked for", "再提高，但不超过原值"),
+    )
+    .footer_as(6, "→", "raise", "提高"),
+    binding(
+        Context::Preflight,
+        &[char(' ')],
+        "Space",
+        Action::Amend(Amend::Drop),
+        ("drop the chosen context key, or take it back", "去除所选上下文键，或恢复"),
+    )
+    .footer(2, "drop", "去除"),
     binding(
         Context::Reason,
         &[plain(KeyCode::Enter)],

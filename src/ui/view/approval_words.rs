@@ -26,7 +26,10 @@ pub fn asker(approval: &Approval, story: &Story, lang: Lang) -> String {
 /// Who asks, and how many others wait.
 pub fn title(approval: &Approval, story: &Story, lang: Lang) -> String {
     let who = asker(approval, story, lang);
-    let asks = lang.pick("asks", "请求批准");
+    let asks = match about(approval, story) {
+        Some(child) => format!("{} [子] {child}", lang.pick("asks to start", "请求启动")),
+        None => lang.pick("asks", "请求批准").to_owned(),
+    };
     let all = story.approvals().len();
     let place = story.approvals().before(approval.number) + 1;
     match (all, lang) {
@@ -34,6 +37,12 @@ pub fn title(approval: &Approval, story: &Story, lang: Lang) -> String {
         (_, Lang::En) => format!("{who} {asks} · {place} of {all}"),
         (_, Lang::Zh) => format!("{who} {asks} · 第 {place}/{all} 个"),
     }
+}
+
+/// The child that a delegation would become.
+fn about(approval: &Approval, story: &Story) -> Option<String> {
+    let child = approval.about.and_then(|id| story.delegations().get(id));
+    child.map(words::name)
 }
 
 /// What it is: for a command how it is fenced and where it starts, else the change in a line. Where
@@ -86,6 +95,9 @@ pub fn answers(approval: &Approval, story: &Story, lang: Lang) -> Vec<Row> {
         Lang::Zh => format!("{whom}：{what}"),
     };
     let tests = approval.confirms_for_session();
+    if approval.preflight.is_some() {
+        return preflight_answers(lang);
+    }
     let yes = if tests {
         let whom = everyone(approval, story, lang);
         match lang {
@@ -122,10 +134,36 @@ pub fn answers(approval: &Approval, story: &Story, lang: Lang) -> Vec<Row> {
     rows
 }
 
+/// What each key does about a delegation.
+fn preflight_answers(lang: Lang) -> Vec<Row> {
+    let line = |keys: [(&str, &str); 4]| {
+        keys.into_iter().fold(Row::default(), |row, (key, words)| {
+            let row = row.and(format!("{key}  "), Tone::Child);
+            row.and(format!("{words}   "), Tone::Plain)
+        })
+    };
+    vec![
+        line([
+            ("↑↓", lang.pick("choose", "选择")),
+            ("-", lang.pick("lower", "降低")),
+            ("→", lang.pick("raise", "恢复")),
+            (lang.pick("Space", "空格"), lang.pick("drop", "去除")),
+        ]),
+        line([
+            ("y", lang.pick("start it", "如此启动")),
+            ("n", lang.pick("no", "拒绝")),
+            ("r", lang.pick("no, why", "说明理由")),
+            ("Esc", lang.pick("later", "稍后")),
+        ]),
+    ]
+}
+
 /// The same on one line, the longest that fits; the footer has what this leaves out.
 pub fn answers_in_short(approval: &Approval, width: usize, lang: Lang) -> Row {
     let tests = approval.confirms_for_session();
-    let yes = if tests {
+    let yes = if approval.preflight.is_some() {
+        lang.pick("y start", "y 启动")
+    } else if tests {
         lang.pick("y this command", "y 此命令")
     } else {
         lang.pick("y once", "y 一次")

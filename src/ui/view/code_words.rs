@@ -1,6 +1,7 @@
-//! Why a run ended as it did, in a few words of both languages: one for each code, so that no code
-//! can come up for which the screen has none.
+//! Why a run ended as it did and what is held against a report, in a few words of both languages: one
+//! for each code, so that no code can come up for which the screen has none.
 
+use crate::domain::report::WarningCode;
 use crate::domain::violation::Code;
 
 use super::super::lang::Lang;
@@ -29,5 +30,31 @@ pub fn reason(code: Code, lang: Lang) -> &'static str {
         Code::Refused => lang.pick("the model refused", "模型拒绝回答"),
         Code::Internal => lang.pick("internal error", "内部错误"),
         Code::InvalidResult => lang.pick("the answer breaks the contract", "回答违反契约"),
+    }
+}
+
+/// What a doubt about a report is about.
+pub fn doubt(code: WarningCode, lang: Lang) -> &'static str {
+    match code {
+        WarningCode::Unstructured => lang.pick("not in the asked form", "格式不符"),
+        WarningCode::NoText => lang.pick("it says nothing", "没有内容"),
+        WarningCode::NoToolsUsed => lang.pick("nothing was looked up", "未使用工具"),
+        WarningCode::EvidenceMissing => lang.pick("not there", "出处不存在"),
+        WarningCode::EvidenceNotRead => lang.pick("never read", "出处未读"),
+        WarningCode::EvidenceLine => lang.pick("no such line", "行号不存在"),
+        WarningCode::EvidenceScope => lang.pick("out of its scope", "出处越界"),
+        WarningCode::EvidenceViaBash => lang.pick("seen by a command only", "仅经命令看到"),
+        WarningCode::ClaimedUnchanged => lang.pick("claimed, not changed", "声称已改，实未改"),
+        WarningCode::ChangedUnclaimed => lang.pick("changed, not claimed", "已改动，未申明"),
+        WarningCode::ChangedOutside => lang.pick("changed out of its scope", "越界改动"),
+        WarningCode::TestsNotRun => lang.pick("tests not seen to pass", "未见测试通过"),
+        WarningCode::CallRefused => lang.pick("a call was not allowed", "有调用未获准"),
+        WarningCode::FieldDropped => lang.pick("a field was dropped", "有字段被丢弃"),
+        WarningCode::Cut => lang.pick("cut", "已截断"),
+        WarningCode::Unfinished => lang.pick("not finished", "未完成"),
+        WarningCode::Unconfirmed => lang.pick("unconfirmed below it", "下级未证实"),
+        WarningCode::MustNot => lang.pick("against must_not", "违反禁令"),
+        WarningCode::DoneWhen => lang.pick("not there at the end", "完成条件未见"),
+        WarningCode::Claimed => lang.pick("it says so itself", "子代理自述"),
     }
 }

@@ -158,7 +158,7 @@ fn activity(story: &Story, screen: &Screen, now: Timestamp) -> Row {
         (Doing::Calling { .. }, Some(node)) => waiting_for(story, node, screen),
         (doing, _) => {
             let (mut state, tone) = words::doing(doing, screen.lang, now);
-            if let Doing::Asking { call } = doing {
+            if let Doing::Asking { call: Some(call), .. } = doing {
                 state.extend(words::put_off(story, screen, Asker::Parent, call));
             }
             (state, tone)

@@ -3,7 +3,7 @@
 use ratatui::layout::Rect;
 
 use crate::domain::event::{ContractView, Timestamp};
-use crate::story::{Asker, Doing, Gauge, Node, NodeState, Story};
+use crate::story::{Doing, Gauge, Node, NodeState, Story};
 
 use super::super::child_lines::{self, Line};
 use super::super::delegations_pane::{Filter, INDENT, Selected, indent};
@@ -11,7 +11,7 @@ use super::super::lang::Lang;
 use super::super::layout::Focus;
 use super::super::paint::{Row, Tone, piece};
 use super::super::screen::Screen;
-use super::{changes, gauge, words};
+use super::{changes, gauge, remark, words};
 
 /// The rows that are in view.
 pub fn rows(story: &Story, screen: &Screen, area: Rect, now: Timestamp) -> Vec<Row> {
@@ -113,7 +113,9 @@ fn row(
         }
         Line::Changed => changed(node, screen, &blank),
         Line::Notice(index) => match node.notices.get(index) {
-            Some(notice) => inner(&format!("⚠ {}", notice.text), Tone::Warning),
+            Some(notice) => {
+                inner(&format!("⚠ {}", remark::notice(notice, screen.lang)), Tone::Warning)
+            }
             None => Row::default(),
         },
         Line::Words(_) | Line::Report(_) => {
@@ -122,8 +124,8 @@ fn row(
         Line::State => {
             let doing = node.doing(now);
             let (mut state, tone) = words::doing(doing, screen.lang, now);
-            if let Doing::Asking { call } = doing {
-                state.extend(words::put_off(story, screen, Asker::Child(node.id), call));
+            if let Doing::Asking { .. } = doing {
+                state.extend(words::put_off_of_child(story, screen, node));
             }
             inner(&state, tone)
         }
@@ -136,6 +138,7 @@ fn header(story: &Story, screen: &Screen, node: &Node, depth: usize, now: Timest
     let fold = if open { "▾" } else { "▸" };
     let (sign, sign_tone) = match &node.state {
         NodeState::Queued { .. } => ("◌", Tone::Quiet),
+        NodeState::AskedAbout => ("?", Tone::Warning),
         NodeState::Running if node.asks() => ("?", Tone::Warning),
         NodeState::Running if node.runaway().is_some() => (words::spinner(now), Tone::Warning),
         NodeState::Running => (words::spinner(now), Tone::Child),
@@ -154,8 +157,9 @@ fn header(story: &Story, screen: &Screen, node: &Node, depth: usize, now: Timest
         NodeState::Running => {
             row.right(format!("{} ", words::clock(node.elapsed_ms(now))), Tone::Plain)
         }
-        NodeState::Queued { .. } => {
-            let (state, tone) = words::doing(node.doing(now), screen.lang, now);
+        NodeState::Queued { .. } | NodeState::AskedAbout => {
+            let (mut state, tone) = words::doing(node.doing(now), screen.lang, now);
+            state.extend(words::put_off_of_child(story, screen, node));
             row.right(format!("{state} "), tone)
         }
         NodeState::Ended(end) => {

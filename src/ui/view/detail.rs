@@ -6,7 +6,7 @@ use ratatui::layout::Rect;
 
 use crate::domain::budget::{Budget, Dimension, Limit};
 use crate::domain::command::BudgetChoice;
-use crate::domain::event::{ContractView, Receipt, Share, Timestamp};
+use crate::domain::event::{ContractView, Receipt, Timestamp};
 use crate::domain::report::Report;
 use crate::domain::rules::Rules;
 use crate::sanitize;
@@ -18,7 +18,7 @@ use super::super::overlay::{Overlay, Page, PageRow, Paragraph};
 use super::super::paint::{self, Row, Tone, piece};
 use super::super::screen::Screen;
 use super::super::wrap;
-use super::{changes, doubt_words, gauge, sheet, words};
+use super::{changes, code_words, gauge, kept_out, preflight, remark, sheet, words};
 
 /// Draws a page over the panes.
 pub fn draw(story: &Story, screen: &Screen, overlay: &Overlay, buffer: &mut Buffer) {
@@ -127,7 +127,7 @@ fn json_text(value: &serde_json::Value) -> String {
 }
 
 /// A child in full: what it does, what it was given, what it has used, what came back.
-pub fn child(node: &Node, lang: Lang, now: Timestamp) -> Vec<Paragraph> {
+pub fn child(story: &Story, node: &Node, lang: Lang, now: Timestamp) -> Vec<Paragraph> {
     let (mut state, tone) = words::doing(node.doing(now), lang, now);
     if let NodeState::Ended(End { code: Some(code), .. }) = &node.state {
         state = format!("{state} ({code})");
@@ -137,6 +137,9 @@ pub fn child(node: &Node, lang: Lang, now: Timestamp) -> Vec<Paragraph> {
         page.push(Paragraph::heading(node.description.clone()));
     }
     page.push(Paragraph::named(lang.pick("state", "状态"), state).toned(tone));
+    if let Some(verdict) = &node.verdict {
+        page.push(Paragraph::plain(words::verdict(verdict, lang)).toned(Tone::Quiet));
+    }
     if let Some(runaway) = node.runaway() {
         // The page is about this child, so the key means it.
         page.push(Paragraph::plain(words::runaway(runaway, "^X", lang)).toned(Tone::Warning));
@@ -148,7 +151,7 @@ pub fn child(node: &Node, lang: Lang, now: Timestamp) -> Vec<Paragraph> {
     }
     let repeated = |text: &str| node.report.as_ref().is_some_and(|report| gives(report, text));
     for notice in node.notices.iter().filter(|notice| !repeated(&notice.text)) {
-        page.push(Paragraph::plain(notice.text.clone()).toned(Tone::Warning));
+        page.push(Paragraph::plain(remark::notice(notice, lang)).toned(Tone::Warning));
     }
     if let Some(run) = &node.run {
         standing(&mut page, run, lang, now);
@@ -164,6 +167,7 @@ pub fn child(node: &Node, lang: Lang, now: Timestamp) -> Vec<Paragraph> {
             page.push(Paragraph::gap());
         }
     }
+    page.extend(kept_out::of_child(story, node, lang));
     if let Some(report) = &node.report {
         self::report(&mut page, report, lang);
     }
@@ -180,7 +184,8 @@ fn standing(page: &mut Vec<Paragraph>, run: &Run, lang: Lang, now: Timestamp) {
     page.push(Paragraph::heading(lang.pick("Ledger", "账目")));
     let share = run.contract.share.unwrap_or_default();
     for used in Gauge::of(run, now).0 {
-        let part = share_of(share, used.dimension)
+        let part = share
+            .of(used.dimension)
             .map(|part| {
                 format!("  ({:.0}% {})", part * 100.0, lang.pick("of the parent's", "占父代理剩余"))
             })
@@ -192,17 +197,6 @@ fn standing(page: &mut Vec<Paragraph>, run: &Run, lang: Lang, now: Timestamp) {
     page.push(Paragraph::gap());
 }
 
-fn share_of(share: Share, dimension: Dimension) -> Option<f64> {
-    match dimension {
-        Dimension::Turns => share.turns,
-        Dimension::InputTokens => share.input_tokens,
-        Dimension::OutputTokens => share.output_tokens,
-        Dimension::ToolCalls => share.tool_calls,
-        Dimension::CostUsd => share.cost_usd,
-        Dimension::Duration => share.duration_ms,
-    }
-}
-
 fn contract(page: &mut Vec<Paragraph>, contract: &ContractView, lang: Lang) {
     page.push(Paragraph::heading(lang.pick("What it was given", "它得到了什么")));
     page.push(Paragraph::named(lang.pick("task", "任务"), contract.prompt.clone()));
@@ -210,6 +204,13 @@ fn contract(page: &mut Vec<Paragraph>, contract: &ContractView, lang: Lang) {
         lang.pick("to come back", "预期结果"),
         contract.expected_output.clone(),
     ));
+    let limits = [
+        (lang.pick("done when", "完成条件"), &contract.done_when),
+        (lang.pick("must not", "禁止"), &contract.must_not),
+    ];
+    for (label, words) in limits {
+        page.extend(words.clone().map(|words| Paragraph::named(label, words)));
+    }
     for card in &contract.context {
         let text = format!("{} · {} · {}", card.source, words::bytes(card.bytes), card.sha256);
         page.push(Paragraph::named(
@@ -222,8 +223,7 @@ fn contract(page: &mut Vec<Paragraph>, contract: &ContractView, lang: Lang) {
     page.push(Paragraph::named(lang.pick("tools", "工具"), contract.tools.join(" ")));
     let paths: Vec<String> = contract.paths.iter().map(ToString::to_string).collect();
     page.push(Paragraph::named(lang.pick("paths", "路径"), paths.join(" ")));
-    let goes = format!("{} · {}", contract.provider, contract.model);
-    page.push(Paragraph::named(lang.pick("goes to", "发往"), goes));
+    page.push(Paragraph::named(lang.pick("goes to", "发往"), preflight::goes_to(contract, lang)));
     page.push(Paragraph::gap());
 }
 
@@ -272,14 +272,17 @@ fn report(page: &mut Vec<Paragraph>, report: &Report, lang: Lang) {
         page.push(Paragraph::named(name, json_text(value)));
     }
     for warning in &report.warnings {
-        let label = doubt_words::label(warning.code, lang);
+        let about = code_words::doubt(warning.code, lang);
+        let label = format!("{} · {about}", lang.pick("warning", "警告"));
         page.push(Paragraph::named(label, warning.text.clone()).toned(Tone::Warning));
     }
     for violation in &report.violations {
-        let label = format!("{} {}", violation.code, violation.field);
-        page.push(
-            Paragraph::named(label.trim_end(), violation.message.clone()).toned(Tone::Warning),
-        );
+        let why = code_words::reason(violation.code, lang);
+        let label = match violation.field.as_str() {
+            "" => why.to_owned(),
+            field => format!("{field} · {why}"),
+        };
+        page.push(Paragraph::named(label, violation.message.clone()).toned(Tone::Warning));
     }
     page.push(Paragraph::named(lang.pick("next", "建议"), report.next.clone()));
 }
@@ -362,10 +365,8 @@ pub fn ledger(story: &Story, facts: PageFacts<'_>, lang: Lang, now: Timestamp) -
         lang.pick("output tokens", "输出词元"),
         words::tokens(totals.usage.output_tokens),
     ));
-    page.push(Paragraph::named(
-        lang.pick("kept out", "省下"),
-        words::tokens(totals.kept_out_tokens()),
-    ));
+    page.extend(kept_out::of_session(story, lang));
+    page.extend(contradictions(story, lang));
     page.push(Paragraph::gap());
     page.push(
         Paragraph::plain(lang.pick(
@@ -375,4 +376,11 @@ pub fn ledger(story: &Story, facts: PageFacts<'_>, lang: Lang, now: Timestamp) -
         .toned(Tone::Quiet),
     );
     page
+}
+
+/// Where the events do not add up to what the ends of the runs say: a fault of this program.
+fn contradictions(story: &Story, lang: Lang) -> Vec<Paragraph> {
+    let label = lang.pick("record", "记录");
+    let found = story.books().contradictions().iter();
+    found.map(|one| Paragraph::named(label, one.to_string()).toned(Tone::Bad)).collect()
 }

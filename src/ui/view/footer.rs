@@ -93,7 +93,7 @@ fn contexts(screen: &Screen) -> &'static [Context] {
     }
     match &screen.questions.open {
         Some(open) if open.reason.is_some() => keymap::REASON,
-        Some(_) => keymap::APPROVAL,
+        Some(open) => open.contexts(),
         None => keymap::contexts(
             screen.overlay.is_some(),
             screen.focus == Focus::Composer,

@@ -111,10 +111,11 @@ fn filter(screen: &Screen) -> &'static str {
 
 /// How many children there are of each kind, from all that is known to the shortest.
 pub fn counts(story: &Story, lang: Lang) -> Vec<String> {
-    let Counts { running, queued, done, failed, exhausted, cancelled, refused } =
+    let Counts { running, queued, asked_about, done, failed, exhausted, cancelled, refused } =
         story.delegations().counts();
     let all = [
         (running, lang.pick("running", "运行")),
+        (asked_about, lang.pick("asking", "待批准")),
         (queued, lang.pick("queued", "排队")),
         (done, lang.pick("done", "完成")),
         (failed, lang.pick("failed", "失败")),
@@ -127,8 +128,8 @@ pub fn counts(story: &Story, lang: Lang) -> Vec<String> {
         kinds.map(|(count, word)| format!("{count} {word}")).collect::<Vec<_>>().join(" · ")
     };
     let others = failed + exhausted + cancelled + refused;
-    let in_short = [all[0], all[1], all[2], (others, lang.pick("not", "未成"))];
-    let mut shown = vec![words(&all), words(&in_short), words(&all[..2]), words(&all[..1])];
+    let in_short = [all[0], all[1], all[2], all[3], (others, lang.pick("not", "未成"))];
+    let mut shown = vec![words(&all), words(&in_short), words(&all[..3]), words(&all[..1])];
     shown.dedup();
     shown.retain(|words| !words.is_empty());
     shown

@@ -11,7 +11,7 @@ use super::super::lang::Lang;
 use super::super::overlay::Paragraph;
 use super::super::paint::Tone;
 use super::detail::PageFacts;
-use super::words;
+use super::{preflight, words};
 
 /// All of it.
 pub fn page(story: &Story, facts: PageFacts<'_>, lang: Lang) -> Vec<Paragraph> {
@@ -27,6 +27,13 @@ pub fn page(story: &Story, facts: PageFacts<'_>, lang: Lang) -> Vec<Paragraph> {
         "Shift+Tab takes the next one, /permissions MODE any of them. Rules of the configuration \
          come first, and of several that fit the stricter one wins.",
         "Shift+Tab 换到下一个，/permissions 模式 可任选。配置中的规则优先；多条适用时取更严的。",
+    );
+    page.extend([Paragraph::plain(keys).toned(Tone::Quiet), Paragraph::gap()]);
+    page.push(Paragraph::heading(lang.pick("Before a child starts", "子代理启动前")));
+    page.push(Paragraph::plain(preflight::policy(story.preflight(), lang)));
+    let keys = lang.pick(
+        "/permissions preflight always, or never, changes it.",
+        "/permissions preflight always 或 never 可更改。",
     );
     page.extend([Paragraph::plain(keys).toned(Tone::Quiet), Paragraph::gap()]);
     page.push(Paragraph::heading(lang.pick("Fence around commands", "命令的隔离")));

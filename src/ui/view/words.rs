@@ -14,6 +14,7 @@ use super::super::lang::Lang;
 use super::super::paint::Tone;
 use super::super::screen::{SPINNER_MS, Screen};
 use super::code_words::reason;
+use super::preflight;
 
 /// The spinner's picture at a moment; it only moves where something runs.
 pub fn spinner(now: Timestamp) -> &'static str {
@@ -56,9 +57,9 @@ pub fn doing(doing: Doing<'_>, lang: Lang, now: Timestamp) -> (String, Tone) {
             let what = format!("{} {}", call.name, call.summary());
             (format!("{tool} {} {}", what.trim_end(), age(call.since)), Tone::Plain)
         }
-        Doing::Asking { call } => {
+        Doing::Asking { since, .. } => {
             let words = lang.pick("waiting for your approval", "等待你的批准");
-            (format!("{words} {}", age(call.since)), Tone::Warning)
+            (format!("{words} {}", age(since)), Tone::Warning)
         }
         Doing::Paused { since } => {
             (format!("{} {}", lang.pick("paused", "已暂停"), age(since)), Tone::Warning)
@@ -120,6 +121,9 @@ pub fn ended(end: &End, lang: Lang) -> (String, Tone) {
         Status::Completed => (lang.pick("completed", "已完成").to_owned(), Tone::Good),
         Status::BudgetExhausted => (spent(end, lang), Tone::Warning),
         Status::Cancelled => (cancelled(end, lang), Tone::Warning),
+        Status::Blocked if end.by == Some(By::User) => {
+            (lang.pick("refused by you", "被你拒绝").to_owned(), Tone::Warning)
+        }
         Status::Blocked => (because(lang.pick("refused", "被拒绝")), Tone::Warning),
         Status::Failed => (because(lang.pick("failed", "失败")), Tone::Bad),
         Status::InvalidResult => (because(lang.pick("invalid result", "结果无效")), Tone::Bad),
@@ -228,6 +232,13 @@ pub fn put_off(story: &Story, screen: &Screen, asker: Asker, call: &Call) -> Opt
     screen.questions.is_put_off(approval.number).then_some(words)
 }
 
+/// Said behind a child whose question was put off.
+pub fn put_off_of_child(story: &Story, screen: &Screen, node: &Node) -> Option<&'static str> {
+    let approval = story.approvals().of_child(node.id)?;
+    let words = screen.lang.pick(" · later: /approve", " · 稍后：/approve");
+    screen.questions.is_put_off(approval.number).then_some(words)
+}
+
 /// How a question about a call was answered, and by whom.
 pub fn verdict(verdict: &Verdict, lang: Lang) -> String {
     let what = match verdict.decision {
@@ -236,7 +247,7 @@ pub fn verdict(verdict: &Verdict, lang: Lang) -> String {
         Decision::Session => lang.pick("allowed for the session", "会话内允许"),
         Decision::Deny => lang.pick("denied", "已否决"),
         Decision::Withdrawn => lang.pick("withdrawn", "已撤回"),
-        Decision::Expired => lang.pick("denied: nobody could be asked", "已否决：无人可问"),
+        Decision::Expired => lang.pick("no answer: nobody could be asked", "无人应答"),
     };
     let by = match verdict.by {
         Decider::User => lang.pick("by you", "由你"),
@@ -246,9 +257,12 @@ pub fn verdict(verdict: &Verdict, lang: Lang) -> String {
         Decider::Policy => lang.pick("by --approve", "由 --approve"),
         Decider::Runtime => lang.pick("with its call", "随调用"),
     };
+    let less =
+        verdict.amended.as_ref().map(|less| format!(" · {}", preflight::amended(less, lang)));
+    let less = less.unwrap_or_default();
     match &verdict.reason {
-        Some(reason) => format!("{what} {by}: {reason}"),
-        None => format!("{what} {by}"),
+        Some(reason) => format!("{what} {by}: {reason}{less}"),
+        None => format!("{what} {by}{less}"),
     }
 }
 
