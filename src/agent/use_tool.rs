@@ -63,7 +63,7 @@ pub(super) async fn use_tool(
     }
     // What is not run for want of an answer is free.
     if !matches!(permit, Permit::Not(Failure::NotRun, _)) {
-        shared.tree.ledger().charge_calls(shared.account, 1);
+        shared.tree.ledger().charge_promised_call(shared.account);
     }
     match permit {
         Permit::Allowed(shown) => context.approved = shown.map(Arc::new),
