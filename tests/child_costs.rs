@@ -149,11 +149,11 @@ async fn play(wire: Wire, replies: Vec<Reply>, prices: Option<Prices>) -> Played
 
 fn end(played: &Played, run: &str) -> RunFinished {
     let is_it = |event: &&Arc<Event>| event.origin.run.as_ref().is_some_and(|r| r.as_str() == run);
-    let ends = played.events.iter().filter(is_it).filter_map(|event| match &event.fact {
+    let mut ends = played.events.iter().filter(is_it).filter_map(|event| match &event.fact {
         Fact::RunFinished(end) => Some((**end).clone()),
         _ => None,
     });
-    ends.last().unwrap()
+    ends.next_back().unwrap()
 }
 
 /// The books, read from the events and from the files, contradict nothing and each other nowhere.

@@ -56,12 +56,15 @@ struct Scene {
     calls: Value,
     says: String,
     role: &'static str,
+    /// Beside what a task must say.
+    more: Value,
 }
 
 impl Scene {
     fn says(says: Value) -> Self {
         let says = says.as_str().map_or_else(|| says.to_string(), str::to_owned);
-        Self { calls: json!([call("read_file", json!({ "path": "a.txt" }))]), says, role: "worker" }
+        let calls = json!([call("read_file", json!({ "path": "a.txt" }))]);
+        Self { calls, says, role: "worker", more: json!({}) }
     }
 
     fn does(self, name: &str, arguments: Value) -> Self {
@@ -100,17 +103,30 @@ fn scene(code: WarningCode) -> Scene {
         WarningCode::FieldDropped => Scene::says(json!({ "summary": "s", "more": 1 })),
         WarningCode::Cut => Scene::says(json!({ "summary": "x".repeat(20_000) })),
         WarningCode::Unfinished => Scene::says(json!({ "summary": "s", "task_id": "t9" })),
+        WarningCode::Unconfirmed => {
+            let beta = json!({ "task": "beta", "expected_output": "answer" });
+            Scene::says(plain()).does("task", beta)
+        }
+        WarningCode::MustNot => Scene {
+            more: json!({ "must_not": "change b.txt" }),
+            ..Scene::says(plain()).does("bash", json!({ "command": "echo > b.txt" }))
+        },
+        WarningCode::DoneWhen => {
+            Scene { more: json!({ "done_when": "docs/c.md exists" }), ..Scene::says(plain()) }
+        }
         WarningCode::Claimed => Scene::says(json!({ "summary": "s", "warnings": ["not sure"] })),
     }
 }
 
 async fn play(code: WarningCode) -> (Played, Report) {
-    let Scene { calls, says, role } = scene(code);
-    let task = json!({ "id": "t", "name": "task", "arguments": {
-        "task": "alpha", "expected_output": "answer", "role": role,
-    } });
-    let children =
-        json!([{ "match": "alpha", "turns": [{ "tool_calls": calls }, { "text": says }] }]);
+    let Scene { calls, says, role, more } = scene(code);
+    let mut arguments = json!({ "task": "alpha", "expected_output": "answer", "role": role });
+    arguments.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+    let task = json!({ "id": "t", "name": "task", "arguments": arguments });
+    let children = json!([
+        { "match": "alpha", "turns": [{ "tool_calls": calls }, { "text": says }] },
+        { "match": "beta", "turns": [{ "text": "All tests pass." }] },
+    ]);
     let mut stage = Stage::new(&one_batch(&json!([task]), "done", &children))
         .permissions(&HANDS)
         .file("a.txt", "one\n")
@@ -118,6 +134,9 @@ async fn play(code: WarningCode) -> (Played, Report) {
     if code == WarningCode::ChangedOutside {
         let spec = stage.tools.get("list_files").unwrap().spec().clone();
         stage.tools = stage.tools.with(Arc::new(Sneak(spec)));
+    }
+    if code == WarningCode::Unconfirmed {
+        stage.max_depth = 2;
     }
     let played = stage.play("go").await;
     let report = played.task_result("t");

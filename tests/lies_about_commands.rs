@@ -93,7 +93,7 @@ async fn a_file_that_a_command_changed_is_measured_and_marked_where_it_was_not_c
 #[tokio::test]
 async fn what_was_seen_through_a_command_only_is_never_verified() {
     let cites = json!({ "summary": "s", "evidence": [
-        { "path": "src/b.txt", "line": 1, "reason": "it says three", "verified": true },
+        { "path": "src/b.txt", "line": 1, "reason": "it says three" },
     ]});
     let read = call("read_file", json!({ "path": "src/b.txt" }));
     for command in ["cat src/b.txt", "cd src && head -1 b.txt", "grep -rn three ."] {

@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
+use offshoot::domain::hash::Sha;
 use program::{Ended, Ground, QUESTION};
 use serde_json::Value;
 
@@ -177,6 +178,8 @@ fn the_end_is_the_parents(lines: &[Value]) {
         serde_json::from_str(only(lines, "tool_finished", false)["output"].as_str().unwrap())
             .unwrap();
     assert_eq!(result, child["report"], "the parent reads the report and nothing else");
+    let read = only(lines, "tool_finished", false)["output"].as_str().unwrap();
+    assert_eq!(child["report_sha256"], Sha::of(read).as_str(), "the hash of what the parent read");
 }
 
 /// Each recorded line is the stream's line of the same id, but for the number that each sink gives

@@ -9,7 +9,7 @@ use crate::domain::context_store::Snippet;
 use crate::domain::contract::Contract;
 use crate::domain::grant::Briefer;
 use crate::domain::message::Message;
-use crate::domain::role::{Form, ReportField, RoleTable};
+use crate::domain::role::{Form, Permission, ReportField, RoleTable};
 use crate::tool::task;
 use crate::tool::toolbox::Toolbox;
 
@@ -40,6 +40,9 @@ pub fn child_prompt(roles: &RoleTable, contract: &Contract) -> String {
     let mut fields = String::new();
     for field in role.iter().flat_map(|role| &role.report_fields) {
         let _ = write!(fields, ", \"{}\": {}", field.name, sample(field));
+    }
+    if contract.permissions().contains(&Permission::Write) {
+        fields.push_str(", \"changed_paths\": [\"files you changed\"]");
     }
     let prompt = CHILD
         .trim()
@@ -86,6 +89,7 @@ fn with_rules(mut prompt: String, rules: Option<&Snippet>) -> String {
 }
 
 /// A text between two marks that carry half of its hash, so that no text can close its own fence.
+/// Names are escaped, so that none can add to the mark or end it.
 fn fence(text: &mut String, what: &str, snippet: &Snippet) {
     let card = &snippet.card;
     let fence = card.sha256.fence();

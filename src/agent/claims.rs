@@ -3,6 +3,8 @@
 
 use serde_json::{Map, Value};
 
+use super::answer::find_object;
+use super::cited::{self, Cited};
 use super::fields::{self, Taken};
 use crate::domain::report::{Warning, WarningCode};
 use crate::domain::role::{Form, ReportField};
@@ -10,16 +12,10 @@ use crate::domain::role::{Form, ReportField};
 /// The size that a child's final text may have, in bytes.
 pub const MAX_RAW_BYTES: usize = 1024 * 1024;
 
-/// A cited place, as claimed.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Cited {
-    /// As the child wrote it.
-    pub path: String,
-    /// From 1.
-    pub line: Option<u64>,
-    /// In the child's words.
-    pub reason: String,
-}
+/// Different remarks on the form of one answer that are kept; more are counted.
+const MOST_REMARKS: usize = 32;
+/// Places, paths and doubts that are read of one list.
+const MOST_ITEMS: usize = 1_000;
 
 /// A child's final answer, taken apart.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -40,6 +36,8 @@ pub struct Claims {
     pub as_written: Vec<Value>,
     /// What had to be dropped or coerced, and whether it was structured at all.
     pub warnings: Vec<Warning>,
+    /// Remarks beyond those that are kept.
+    pub more_remarks: usize,
 }
 
 impl Claims {
@@ -93,6 +91,7 @@ impl Claims {
             "(no summary)".clone_into(&mut claims.summary);
             claims.warnings.push(Warning::new(WarningCode::NoText, "the report has no summary"));
         }
+        claims.count_remarks();
         claims
     }
 
@@ -108,15 +107,23 @@ impl Claims {
         }
     }
 
+    /// A single place is taken as a list of one; a text alone is words, not a list.
     fn take_evidence(&mut self, value: Value) {
-        let Value::Array(items) = value else {
-            return self.drop_field("evidence", "is no list");
-        };
-        for item in items {
-            match cited(&item) {
-                Some(cited) => self.evidence.push(cited),
-                None => self.drop_field("evidence", "has an item without a path"),
+        let mut items = match value {
+            Value::Array(items) => items,
+            single @ Value::Object(_) => {
+                self.drop_field("evidence", "was no list and was taken as a list of one");
+                vec![single]
             }
+            Value::Null => return,
+            Value::String(_) | Value::Bool(_) | Value::Number(_) => {
+                return self.drop_field("evidence", "is no list");
+            }
+        };
+        self.shorten("evidence", &mut items);
+        for item in items {
+            let read = cited::read(item, &mut |words: &str| self.drop_field("evidence", words));
+            self.evidence.extend(read);
         }
     }
 
@@ -132,21 +139,41 @@ impl Claims {
     }
 
     fn texts(&mut self, key: &str, value: Value) -> Vec<String> {
-        match value {
-            Value::Array(items) => items
-                .into_iter()
-                .filter_map(|item| match item {
-                    Value::String(text) => Some(text),
-                    Value::Null => None,
-                    other => Some(other.to_string()),
-                })
-                .collect(),
-            Value::String(text) if !text.trim().is_empty() => vec![text],
-            Value::String(_) | Value::Null => Vec::new(),
-            _ => {
-                self.drop_field(key, "is no list of texts");
-                Vec::new()
+        let mut items = match value {
+            Value::Array(items) => items,
+            Value::Null => return Vec::new(),
+            single @ Value::String(_) => {
+                self.drop_field(key, "was no list and was taken as a list of one");
+                vec![single]
             }
+            Value::Bool(_) | Value::Number(_) | Value::Object(_) => {
+                self.drop_field(key, "is no list of texts");
+                return Vec::new();
+            }
+        };
+        self.shorten(key, &mut items);
+        items.into_iter().filter_map(|item| self.text_of_list(key, item)).collect()
+    }
+
+    fn text_of_list(&mut self, key: &str, item: Value) -> Option<String> {
+        match item {
+            Value::String(text) if !text.trim().is_empty() => Some(text),
+            Value::String(_) | Value::Null => {
+                self.drop_field(key, "has an empty item, which is left out");
+                None
+            }
+            other @ (Value::Bool(_) | Value::Number(_) | Value::Array(_) | Value::Object(_)) => {
+                self.drop_field(key, "has an item that is no text and was written out as one");
+                Some(other.to_string())
+            }
+        }
+    }
+
+    fn shorten(&mut self, key: &str, items: &mut Vec<Value>) {
+        if items.len() > MOST_ITEMS {
+            let words = format!("has {} items; the first {MOST_ITEMS} were read", items.len());
+            self.drop_field(key, &words);
+            items.truncate(MOST_ITEMS);
         }
     }
 
@@ -157,65 +184,39 @@ impl Claims {
     ) -> impl Iterator<Item = (&'a str, Vec<Cited>)> {
         asked.iter().filter(|field| field.form == Form::Findings).filter_map(|field| {
             let items = self.fields.get(&field.name)?.as_array()?;
-            Some((field.name.as_str(), items.iter().filter_map(cited).collect()))
+            Some((field.name.as_str(), items.iter().map(found).collect()))
         })
     }
 
+    /// Says what became of a field: the same words once, and not endlessly many.
     fn drop_field(&mut self, key: &str, why: &str) {
         let key: String = key.chars().take(40).collect();
-        let text = format!("the field `{key}` {why}");
-        self.warnings.push(Warning::new(WarningCode::FieldDropped, text));
+        let warning = Warning::new(WarningCode::FieldDropped, format!("the field `{key}` {why}"));
+        if self.warnings.len() >= MOST_REMARKS {
+            self.more_remarks += 1;
+        } else if !self.warnings.contains(&warning) {
+            self.warnings.push(warning);
+        }
+    }
+
+    fn count_remarks(&mut self) {
+        if self.more_remarks > 0 {
+            let text = format!("{} more remarks on its form", self.more_remarks);
+            self.warnings.push(Warning::new(WarningCode::FieldDropped, text));
+        }
     }
 }
 
-fn cited(item: &Value) -> Option<Cited> {
-    if let Value::String(path) = item {
-        let (path, line) = split_line(path);
-        return Some(Cited { path, line, reason: String::new() });
+/// A finding in its form: [`fields::take`] has said what was not, and left null for a line that is
+/// none.
+fn found(item: &Value) -> Cited {
+    let line = item.get("line");
+    Cited {
+        path: item.get("path").and_then(Value::as_str).unwrap_or_default().to_owned(),
+        line: line.and_then(Value::as_u64),
+        unreadable_line: line.is_some_and(Value::is_null),
+        reason: String::new(),
     }
-    let path = item.get("path")?.as_str()?;
-    let (path, line_in_path) = split_line(path);
-    let line = match item.get("line") {
-        Some(Value::Number(number)) => number.as_u64(),
-        Some(Value::String(text)) => text.trim().parse().ok(),
-        _ => None,
-    };
-    let reason = item.get("reason").and_then(Value::as_str).unwrap_or_default().to_owned();
-    Some(Cited { path, line: line.or(line_in_path), reason })
-}
-
-/// `src/a.rs:12` names a line too.
-pub(super) fn split_line(path: &str) -> (String, Option<u64>) {
-    if let Some((file, line)) = path.rsplit_once(':')
-        && let Ok(line) = line.parse()
-    {
-        return (file.to_owned(), Some(line));
-    }
-    (path.to_owned(), None)
-}
-
-/// The report in a text: the whole text, the inside of a code fence, or what stands between the
-/// first opening and the last closing brace. An object without a summary and without a field that
-/// was asked for is no report but something that the answer quotes.
-fn find_object(text: &str, asked: &[ReportField]) -> Option<Map<String, Value>> {
-    let is_report = |object: &Map<String, Value>| {
-        object.contains_key("summary") || asked.iter().any(|field| object.contains_key(&field.name))
-    };
-    let trimmed = text.trim();
-    let braces = trimmed.find('{').zip(trimmed.rfind('}'));
-    let between = braces.and_then(|(from, to)| trimmed.get(from..=to));
-    [Some(trimmed), fenced(trimmed), between]
-        .into_iter()
-        .flatten()
-        .filter_map(|candidate| serde_json::from_str(candidate).ok())
-        .find(is_report)
-}
-
-fn fenced(text: &str) -> Option<&str> {
-    let start = text.find("```")?;
-    let body = text.get(start + 3..)?;
-    let body = body.get(body.find('\n')? + 1..)?;
-    body.get(..body.find("```")?)
 }
 
 #[cfg(test)]
@@ -277,6 +278,30 @@ mod tests {
         assert_eq!(claims.task_id.as_deref(), Some("7"));
         assert!(claims.evidence.is_empty() && claims.doubts.is_empty());
         assert_eq!(codes(&claims), [WarningCode::FieldDropped; 5]);
+        let text = r#"{"summary":"s","evidence":{"path":"a","line":"3"},"warnings":"one",
+            "changed_paths":["a",7,null]}"#;
+        let claims = Claims::parse(text, &[]);
+        assert_eq!(claims.evidence[0].line, Some(3));
+        assert_eq!(claims.doubts, ["one"]);
+        assert_eq!(claims.changed_paths, ["a", "7"]);
+        assert_eq!(codes(&claims), [WarningCode::FieldDropped; 5], "{:?}", claims.warnings);
+    }
+
+    #[test]
+    fn what_is_left_out_by_right_is_no_fault() {
+        let text = r#"{"summary":"s","evidence":null,"warnings":[],"changed_paths":null}"#;
+        assert!(Claims::parse(text, &[]).warnings.is_empty());
+    }
+
+    #[test]
+    fn a_flood_of_faults_is_counted() {
+        let keys: Vec<String> = (0..50_000).map(|n| format!("\"k{n}\":{{\"x{n}\":1}}")).collect();
+        let claims = Claims::parse(&format!("{{\"summary\":\"s\",{}}}", keys.join(",")), &[]);
+        assert_eq!(claims.warnings.len(), MOST_REMARKS + 1);
+        let items: Vec<String> = (0..50_000).map(|n| format!("{{\"x{n}\":1}}")).collect();
+        let text = format!("{{\"summary\":\"s\",\"evidence\":[{}]}}", items.join(","));
+        let claims = Claims::parse(&text, &[]);
+        assert!(claims.evidence.is_empty() && claims.warnings.len() <= MOST_REMARKS + 1);
     }
 
     #[test]

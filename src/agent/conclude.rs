@@ -7,7 +7,8 @@ use super::changes::{MOST_PATHS, cut};
 use super::claims::{Claims, MAX_RAW_BYTES};
 use super::record::Record;
 use super::run::Run;
-use super::{deeds, evidence};
+use super::verdict::{self, Fault};
+use super::{below, deeds, evidence};
 use crate::domain::budget::Dimension;
 use crate::domain::event::{Account, Receipt, RunFinished};
 use crate::domain::history::NO_TEXT;
@@ -37,7 +38,9 @@ pub async fn report(run: &Run, ending: Ending) -> (Ending, Report) {
     warnings.extend(claims.doubts.iter().map(|text| Warning::new(WarningCode::Claimed, text)));
     warnings.extend(doubts);
     warnings.extend(deeds::doubts(run, &claims, &changed));
+    warnings.extend(deeds::broken_terms(run, ending, &changed, &warnings).await);
     warnings.extend(recorded_doubts(&run.record, ending, needs_review));
+    warnings.extend(below::doubts(&run.record));
     warnings.extend(cut(changed.len()).map(|text| Warning::new(WarningCode::Cut, text)));
     let report = Report {
         task_id: shared.contract.task_id(),
@@ -114,7 +117,12 @@ pub fn question_about_report(run: &Run) -> Option<String> {
         Left::Of(turns) => turns >= 2,
         Left::Unlimited | Left::Off => true,
     };
-    let claims = Claims::parse(&run.record.last_text, fields);
+    // The same text that the report will be made of.
+    let said = final_text(run, Ending::Completed);
+    if said.len() > MAX_RAW_BYTES {
+        return None;
+    }
+    let claims = Claims::parse(said, fields);
     let missing = claims.missing(fields);
     (enough && !missing.is_empty()).then(|| {
         format!(
@@ -154,7 +162,10 @@ pub fn last_message_is_silent(run: &Run) -> bool {
 fn judge(run: &Run, ending: Ending, said: &str, claims: &Claims) -> (Ending, Vec<Warning>) {
     if said.len() > MAX_RAW_BYTES {
         let text = format!("the answer had {} bytes, more than 1 MiB", said.len());
-        return (invalid(ending), vec![Warning::new(WarningCode::Cut, text)]);
+        return (
+            verdict::with(ending, Fault::TooLarge),
+            vec![Warning::new(WarningCode::Cut, text)],
+        );
     }
     let own = run.shared.contract.task_id().map(|task| task.to_string());
     if let (Some(claimed), Some(own)) = (&claims.task_id, own)
@@ -162,28 +173,16 @@ fn judge(run: &Run, ending: Ending, said: &str, claims: &Claims) -> (Ending, Vec
         && claimed.trim_start_matches('#') != own.trim_start_matches('t')
     {
         let text = "the answer names another task as its own";
-        return (invalid(ending), vec![Warning::new(WarningCode::FieldDropped, text)]);
+        let warnings = vec![Warning::new(WarningCode::FieldDropped, text)];
+        return (verdict::with(ending, Fault::Foreign), warnings);
     }
     let missing = claims.missing(report_fields(run));
     if ending == Ending::Completed && !missing.is_empty() {
         let text = format!("the answer lacks what its role must report: {}", missing.join(", "));
-        return (Ending::Invalid, vec![Warning::new(WarningCode::FieldDropped, text)]);
+        let warnings = vec![Warning::new(WarningCode::FieldDropped, text)];
+        return (verdict::with(ending, Fault::Incomplete), warnings);
     }
     (ending, Vec::new())
-}
-
-/// A broken answer of a run that ended by itself is invalid; other endings say more.
-pub(super) fn invalid(ending: Ending) -> Ending {
-    match ending {
-        Ending::Completed => Ending::Invalid,
-        Ending::Exhausted(_)
-        | Ending::Overrun(_)
-        | Ending::Cancelled(_)
-        | Ending::TimedOut
-        | Ending::Blocked(_)
-        | Ending::Failed(_)
-        | Ending::Invalid => ending,
-    }
 }
 
 fn summary(run: &Run, ending: Ending, said: &str, claims: &Claims) -> String {

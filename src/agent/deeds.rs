@@ -1,18 +1,22 @@
 //! What a child did, held against what it says and what it was allowed. The deeds are measured; the
 //! child's words are claims.
 
+use std::sync::Arc;
+
 use serde_json::Value;
 
 use super::changes::Tests;
 use super::claims::Claims;
-use super::conclude::invalid;
 use super::passing::says_tests_pass;
 use super::run::Run;
+use super::terms;
+use super::verdict::{self, Fault};
 use crate::domain::changes::ChangeList;
 use crate::domain::contract::Contract;
 use crate::domain::report::{Ending, Status, Warning, WarningCode};
 use crate::domain::role::Permission;
 use crate::workspace::Workspace;
+use crate::workspace::existence::Existence;
 use crate::workspace::path::printable;
 use crate::workspace::scope::{Reach, reach};
 
@@ -37,7 +41,7 @@ pub(super) fn judge(
     }
     let where_to = if may_change { "outside of its paths" } else { "though it may only read" };
     let text = format!("changed {where_to}: {}", in_words(&outside));
-    (invalid(ending), Some(Warning::new(WarningCode::ChangedOutside, text)))
+    (verdict::with(ending, Fault::Trespass), Some(Warning::new(WarningCode::ChangedOutside, text)))
 }
 
 /// True if something was changed on the way to an end that nobody planned.
@@ -73,6 +77,43 @@ pub(super) fn doubts(run: &Run, claims: &Claims, changed: &ChangeList) -> Vec<Wa
     }
     warnings.extend(untested(claims, shared.host.changes.tests(shared.contract.run())));
     warnings
+}
+
+/// Where what it was told to reach or to leave alone and what was measured part. What is not
+/// finished need not be done; what is forbidden is so in any case. `told` are the doubts so far.
+pub(super) async fn broken_terms(
+    run: &Run,
+    ending: Ending,
+    changed: &ChangeList,
+    told: &[Warning],
+) -> Vec<Warning> {
+    let shared = &run.shared;
+    let must_not = shared.contract.must_not();
+    let mut warnings: Vec<Warning> =
+        must_not.and_then(|words| terms::broken_bans(words, changed)).into_iter().collect();
+    let done_when = shared.contract.done_when().filter(|_| ending == Ending::Completed);
+    let Some(done_when) = done_when else { return warnings };
+    if !told.iter().any(|warning| warning.code == WarningCode::TestsNotRun) {
+        let tests = shared.host.changes.tests(shared.contract.run());
+        warnings.extend(terms::missing_tests(done_when, tests));
+    }
+    let missing = missing(run, terms::wanted_files(done_when)).await;
+    warnings.extend(terms::missing_files(&missing));
+    warnings
+}
+
+/// Those of the files that are surely not there; what the run may not see counts as there.
+async fn missing(run: &Run, wanted: Vec<String>) -> Vec<String> {
+    if wanted.is_empty() {
+        return wanted;
+    }
+    let workspace = Arc::clone(&run.shared.host.workspace);
+    let scopes = run.shared.contract.paths().to_vec();
+    let is_missing =
+        move |path: &String| matches!(workspace.exists(&scopes, path), Existence::Missing);
+    let looking =
+        tokio::task::spawn_blocking(move || wanted.into_iter().filter(is_missing).collect());
+    looking.await.unwrap_or_default()
 }
 
 /// The paths that a child says it changed, as paths from the root.
@@ -113,13 +154,9 @@ fn in_words(paths: &[&str]) -> String {
 fn untested(claims: &Claims, tests: Option<Tests>) -> Option<Warning> {
     let text = match tests {
         Some(Tests::Passed) => return None,
-        Some(Tests::PassedBefore) => {
-            "says that tests pass, but files changed after run_tests ran them last"
-        }
-        Some(Tests::Failed) => {
-            "says that tests pass, but they did not when run_tests ran them last"
-        }
-        None => "says that tests pass, but run_tests never ran",
+        Some(Tests::PassedBefore) => "says that tests pass, but files changed after they ran last",
+        Some(Tests::Failed) => "says that tests pass, but they did not when they ran last",
+        None => "says that tests pass, but the test command never ran",
     };
     let says_so = says_tests_pass(&claims.summary) || claims.as_written.iter().any(field_says_so);
     says_so.then(|| Warning::new(WarningCode::TestsNotRun, text))

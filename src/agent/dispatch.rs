@@ -14,7 +14,6 @@ use super::room::Room;
 use super::run::{Run, RunShared};
 use super::runaway::{Observed, Verdict};
 use super::{keeping, lineage, use_tool};
-use crate::domain::approval::Deed;
 use crate::domain::event::{Fact, Failure};
 use crate::domain::message::{ToolCall, ToolResult};
 use crate::domain::report::{By, Ending, Exhausted};
@@ -170,10 +169,7 @@ async fn admit(run: &mut Run, call: &ToolCall) -> Planned {
         Ok(Admitted::Tool { tool, arguments }) => Planned::Tool { tool, arguments },
         Ok(Admitted::Task(request)) => match delegate::admit(&shared, &call.call, request).await {
             Ok(ticket) => Planned::Task(Box::new(ticket)),
-            Err(end) => {
-                run.record.refused.push(call.name.clone());
-                Planned::Decided(end)
-            }
+            Err(end) => Planned::Decided(end),
         },
         Err(refused) => decided(answer_refused(run, call, refused).await),
     }
@@ -185,15 +181,14 @@ async fn answer_refused(run: &mut Run, call: &ToolCall, refused: Refused) -> Cal
     let is_task = call.name == crate::tool::task::NAME;
     match refused.kind {
         RefusalKind::BadArguments { field } if is_task => {
-            run.record.refused.push(call.name.clone());
             return delegate::malformed(&run.shared, &call.call, &field, &refused.text).await;
         }
         RefusalKind::BadArguments { .. } => {}
+        RefusalKind::UnknownTool | RefusalKind::NotHeld if is_task => {
+            return lineage::may_not_delegate(&run.shared, &call.call, &refused.text).await;
+        }
         RefusalKind::UnknownTool | RefusalKind::NotHeld => {
             run.record.refused.push(call.name.clone());
-            if is_task {
-                return lineage::may_not_delegate(&run.shared, &call.call, &refused.text).await;
-            }
         }
     }
     CallEnd::unstarted(Failure::Refused, refused.text)
@@ -319,11 +314,15 @@ fn note(run: &mut Run, call: &ToolCall, end: &mut CallEnd) {
     if end.failure == Some(Failure::Denied) {
         run.record.denied.push(call_line(call));
     }
+    // A task is refused when its batch is admitted or when its turn comes; both end here.
+    if end.failure == Some(Failure::Refused) && call.name == crate::tool::task::NAME {
+        run.record.refused.push(call.name.clone());
+    }
     let effects = std::mem::take(&mut end.output.effects);
     run.record.processes_ended += effects.processes_ended;
     run.record.not_ended.extend(effects.not_ended);
-    if runs_commands(run, call) {
-        run.record.hear(format!("{}\n{}", call.arguments, end.output.text));
+    if let Some(ran) = effects.ran {
+        run.record.hear(format!("{}\n{}", ran.command, end.output.text));
     }
     if end.left_behind {
         run.record.not_ended.push(call_line(call));
@@ -335,13 +334,6 @@ fn note(run: &mut Run, call: &ToolCall, end: &mut CallEnd) {
     if let Some(child) = end.child.take() {
         run.record.add_child(child);
     }
-}
-
-fn runs_commands(run: &Run, call: &ToolCall) -> bool {
-    run.shared.host.toolbox.permission(&call.name).is_some_and(|needed| match Deed::of(needed) {
-        Deed::Test | Deed::Command => true,
-        Deed::Look | Deed::Edit | Deed::Network => false,
-    })
 }
 
 /// A call on one line, with its first argument.

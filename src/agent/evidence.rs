@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use super::claims::{Cited, Claims};
+use super::cited::Cited;
+use super::claims::Claims;
 use super::run::Run;
 use crate::domain::report::{Evidence, Warning, WarningCode};
 use crate::domain::role::ReportField;
@@ -84,7 +85,7 @@ pub(super) async fn check_findings(
 fn unverified(cited: Cited) -> (Evidence, Option<Warning>) {
     let words = format!("{} was not looked at in time", cited.path);
     let warning = Warning::new(WarningCode::EvidenceNotRead, words);
-    let Cited { path, line, reason } = cited;
+    let Cited { path, line, reason, .. } = cited;
     (Evidence { path, line, reason, verified: false, via_bash: false }, Some(warning))
 }
 
@@ -106,6 +107,9 @@ fn check_one(
             Some((WarningCode::EvidenceScope, "is outside what the child may read"))
         }
         Existence::Missing => Some((WarningCode::EvidenceMissing, "does not exist")),
+        Existence::File { .. } | Existence::Folder if cited.unreadable_line => {
+            Some((WarningCode::EvidenceLine, "is cited with a line that is no line number"))
+        }
         Existence::File { lines: Some(lines) }
             if cited.line.is_some_and(|line| line == 0 || line > lines) =>
         {

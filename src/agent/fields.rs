@@ -4,11 +4,13 @@
 
 use serde_json::{Map, Value, json};
 
-use super::claims::split_line;
+use super::cited::{Line, split_line};
 use crate::domain::role::Form;
 
 /// Items that a field may have.
 const MOST_ITEMS: usize = 200;
+/// Different remarks that are made about one field.
+const MOST_REMARKS: usize = 20;
 /// The words for how grave a finding is, the gravest first.
 const SEVERITIES: [&str; 3] = ["high", "medium", "low"];
 /// What the text of a finding is called; the first is ours.
@@ -48,9 +50,9 @@ pub(super) fn take(form: Form, value: Value) -> Taken {
 }
 
 impl Taken {
-    /// The same remark about many items is made once.
+    /// The same remark about many items is made once, and not endlessly many are.
     fn remark(&mut self, words: &str) {
-        if !self.remarks.iter().any(|other| other == words) {
+        if self.remarks.len() < MOST_REMARKS && !self.remarks.iter().any(|other| other == words) {
             self.remarks.push(words.to_owned());
         }
     }
@@ -119,30 +121,45 @@ impl Taken {
             return None;
         };
         let (path, line_in_path) = split_line(path);
-        let line = fields.get("line").and_then(|line| self.line(line)).or(line_in_path);
+        let line = self.line(fields.get("line"), line_in_path);
         let severity = self.severity(fields.get("severity"));
-        let words = TEXTS.into_iter().find_map(|name| fields.get(name)?.as_str());
+        let words = self.words(&fields);
         let known: Vec<&str> = ["path", "line", "severity"].into_iter().chain(TEXTS).collect();
-        let mut finding =
-            json!({ "path": path, "severity": severity, "text": words.unwrap_or_default() });
+        let mut finding = json!({ "path": path, "severity": severity, "text": words });
         if let Some(line) = line {
-            finding["line"] = json!(line);
+            finding["line"] = line;
         }
         self.name_unknown(&Value::Object(fields), &known);
         Some(finding)
     }
 
-    fn line(&mut self, line: &Value) -> Option<u64> {
-        let read = match line {
-            Value::Number(number) => number.as_u64(),
-            Value::String(text) => text.trim().parse().ok(),
-            Value::Null => return None,
-            Value::Bool(_) | Value::Array(_) | Value::Object(_) => None,
-        };
-        if read.is_none() {
-            self.remark("has a `line` that is no line number, which is left out");
+    /// The line of a finding; null for one that is no line, so that it does not read as a finding
+    /// about the whole file.
+    fn line(&mut self, own: Option<&Value>, in_path: Option<u64>) -> Option<Value> {
+        match Line::read(own) {
+            Line::Absent => in_path.map(|line| json!(line)),
+            Line::Number(line) => Some(json!(line)),
+            Line::Written(line) => {
+                self.remark("has a `line` that is a text and was read as a number");
+                Some(json!(line))
+            }
+            Line::Unreadable => {
+                self.remark("has a `line` that is no line number");
+                Some(Value::Null)
+            }
         }
-        read
+    }
+
+    /// What is wrong, under whichever name.
+    fn words(&mut self, fields: &Map<String, Value>) -> String {
+        match TEXTS.into_iter().find_map(|name| fields.get(name)) {
+            None | Some(Value::Null) => String::new(),
+            Some(Value::String(text)) => text.clone(),
+            Some(other) => {
+                self.remark("has a `text` that is no text and was written out as one");
+                other.to_string()
+            }
+        }
     }
 
     fn severity(&mut self, severity: Option<&Value>) -> &'static str {
@@ -227,6 +244,16 @@ mod tests {
                 Form::Findings,
                 json!([{ "path": "a.rs:7", "severity": "CRITICAL", "message": "m", "cwe": 1 }]),
                 json!([{ "path": "a.rs", "line": 7, "severity": "medium", "text": "m" }]),
+            ),
+            (
+                Form::Findings,
+                json!([{ "path": "a.rs", "line": "7", "severity": "low", "text": 7 }]),
+                json!([{ "path": "a.rs", "line": 7, "severity": "low", "text": "7" }]),
+            ),
+            (
+                Form::Findings,
+                json!([{ "path": "a.rs:7", "line": -5, "severity": "low", "text": "x" }]),
+                json!([{ "path": "a.rs", "line": null, "severity": "low", "text": "x" }]),
             ),
         ] {
             let (items, remarks) = taken(form, value.clone());

@@ -9,11 +9,14 @@
 //! (a `task` call), [`places`] (how many work at once), [`steering`] (what a person asks of a live
 //! run), [`conclude`] (the report).
 
+mod answer;
 pub mod approvals;
 mod approve;
+pub mod below;
 pub mod briefing;
 pub mod cancel;
 pub mod changes;
+pub mod cited;
 pub mod claims;
 pub mod clock;
 pub mod compact;
@@ -43,5 +46,7 @@ pub mod run;
 pub mod runaway;
 pub mod steering;
 mod subject;
+mod terms;
 pub mod turn;
 mod use_tool;
+mod verdict;

@@ -1,7 +1,8 @@
 //! What was recorded of one run while it went on. Reports are made from this and from nothing the
 //! child says about itself, so something always comes back, whatever way the run ended.
 
-use crate::domain::report::{Report, Status};
+use super::below;
+use crate::domain::report::Report;
 use crate::domain::usage::Usage;
 use crate::tool::Shown;
 
@@ -31,6 +32,8 @@ pub struct Record {
     pub denied: Vec<String>,
     /// Reports of its own children.
     pub children: Vec<Report>,
+    /// Reports of tasks deeper down that did not complete or say what was not seen.
+    pub below: Vec<Report>,
     /// Commands it ran and what they showed, as far as it is kept for checking what it cites.
     pub heard: Vec<String>,
     /// Processes of its calls, and of those below it, that had to be ended.
@@ -53,6 +56,8 @@ pub struct Record {
 pub struct ChildEnd {
     /// What its parent reads.
     pub report: Report,
+    /// Reports of tasks below it that did not complete or say what was not seen.
+    pub below: Vec<Report>,
     /// Its requests and those of its descendants.
     pub usage_total: Usage,
     /// Processes that had to be ended.
@@ -68,21 +73,23 @@ pub struct ChildEnd {
 impl ChildEnd {
     /// A task that never ran.
     pub fn never_ran(report: Report) -> Self {
-        let (usage_total, not_ended) = (Usage::none(), Vec::new());
         Self {
             report,
-            usage_total,
+            below: Vec::new(),
+            usage_total: Usage::none(),
             processes_ended: 0,
             connections_closed: 0,
             tokens_after_cancel: 0,
-            not_ended,
+            not_ended: Vec::new(),
         }
     }
 
     /// A child that was recorded.
     pub fn of(record: &Record, report: Report) -> Self {
+        let below = record.children.iter().filter(|report| below::is_doubtful(report));
         Self {
             report,
+            below: below.chain(&record.below).cloned().collect(),
             usage_total: record.usage_total,
             processes_ended: record.processes_ended,
             connections_closed: record.connections_closed,
@@ -105,6 +112,7 @@ impl Default for Record {
             refused: Vec::new(),
             denied: Vec::new(),
             children: Vec::new(),
+            below: Vec::new(),
             heard: Vec::new(),
             processes_ended: 0,
             connections_closed: 0,
@@ -139,11 +147,7 @@ impl Record {
         self.connections_closed += child.connections_closed;
         self.tokens_after_cancel += child.tokens_after_cancel;
         self.not_ended.extend(child.not_ended);
+        self.below.extend(child.below);
         self.children.push(child.report);
-    }
-
-    /// Children that did not complete.
-    pub fn unfinished_children(&self) -> impl Iterator<Item = &Report> {
-        self.children.iter().filter(|report| report.status != Status::Completed)
     }
 }

@@ -25,7 +25,7 @@ use crate::domain::hidden::Hidden;
 use crate::domain::message::ToolCall;
 use crate::domain::report::{By, Ending};
 use crate::domain::role::Permission;
-use crate::tool::{Progress, Tool, ToolContext, ToolOutput};
+use crate::tool::{Effects, Progress, Tool, ToolContext, ToolOutput, run_tests};
 
 /// Makes the call, if it may be made.
 pub(super) async fn use_tool(
@@ -75,12 +75,26 @@ pub(super) async fn use_tool(
     let began = Instant::now();
     let working =
         async { Box::pin(keeping::keep(shared, tool.run(arguments, context).await)).await };
-    let ended = AssertUnwindSafe(follow(shared, call, working, output)).catch_unwind().await;
+    let mut ended = AssertUnwindSafe(follow(shared, call, working, output)).catch_unwind().await;
+    if let Ok((output, ..)) = &mut ended {
+        note_tests(shared, &mut output.effects).await;
+    }
     let effects = ended.as_ref().ok().map(|(output, ..)| &output.effects);
     changes::after(shared, watch, effects).await;
     let (output, failure, left_behind) = ended.unwrap_or_else(|panic| resume_unwind(panic));
     let duration_ms = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
     CallEnd { output, failure, duration_ms, child: None, left_behind }
+}
+
+/// A shell command that is the test command itself is a run of the tests.
+async fn note_tests(shared: &RunShared, effects: &mut Effects) {
+    if let (Some(ran), None) = (&effects.ran, effects.tests_passed) {
+        let host = &shared.host;
+        let own = host.test_command.as_deref();
+        if run_tests::is_test_command(&ran.command, own, &host.workspace).await {
+            effects.tests_passed = Some(ran.ok);
+        }
+    }
 }
 
 /// Waits while the run is paused; an error if it was cancelled, paused or not.

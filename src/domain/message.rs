@@ -37,7 +37,21 @@ pub struct ToolCall {
     pub arguments: Value,
 }
 
+/// Levels of arrays and objects that arguments may have. A reader of JSON takes 128, and a line of a
+/// trace, or a request that repeats the call, puts some around them.
+const MOST_LEVELS: usize = 100;
+
 impl ToolCall {
+    /// A call whose arguments came as JSON. What is nested too deeply for a file that holds it to be
+    /// read again is kept as its text.
+    pub fn new(call: CallId, name: impl Into<String>, arguments: Value) -> Self {
+        let arguments = match arguments {
+            deep if !has_at_most(MOST_LEVELS, &deep) => Value::String(deep.to_string()),
+            value => value,
+        };
+        Self { call, name: name.into(), arguments }
+    }
+
     /// A call whose arguments are still the model's text. Blank text and `null` mean `{}`; text
     /// that does not parse is kept as a JSON string, so that the tool can quote it in its refusal.
     pub fn parse(call: CallId, name: impl Into<String>, arguments: &str) -> Self {
@@ -47,7 +61,7 @@ impl ToolCall {
             Err(_) if arguments.trim().is_empty() => Value::Object(serde_json::Map::new()),
             Err(_) => Value::String(arguments.to_owned()),
         };
-        Self { call, name: name.into(), arguments }
+        Self::new(call, name, arguments)
     }
 
     /// The arguments as a JSON object text that any provider accepts in a replayed history:
@@ -57,6 +71,15 @@ impl ToolCall {
             Value::Object(_) => self.arguments.clone(),
             other => serde_json::json!({ "_raw": other }),
         }
+    }
+}
+
+fn has_at_most(levels: usize, value: &Value) -> bool {
+    let inside = |value: &Value| levels > 0 && has_at_most(levels - 1, value);
+    match value {
+        Value::Array(items) => items.is_empty() || items.iter().all(inside),
+        Value::Object(fields) => fields.is_empty() || fields.values().all(inside),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => true,
     }
 }
 

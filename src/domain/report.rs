@@ -229,7 +229,7 @@ pub enum WarningCode {
     ChangedUnclaimed,
     /// A change happened where the child may change nothing.
     ChangedOutside,
-    /// Passing tests were claimed without a run.
+    /// Passing tests were claimed or asked for, and no run of them passed.
     TestsNotRun,
     /// A call was refused.
     CallRefused,
@@ -237,15 +237,21 @@ pub enum WarningCode {
     FieldDropped,
     /// Something was cut to fit.
     Cut,
-    /// The child did not complete.
+    /// The child, or a task below it, did not complete.
     Unfinished,
+    /// A task below it says what the runtime did not see.
+    Unconfirmed,
+    /// Something was changed that `must_not` names.
+    MustNot,
+    /// Something that `done_when` names is not there.
+    DoneWhen,
     /// The child itself said so.
     Claimed,
 }
 
 impl WarningCode {
     /// All of them.
-    pub const ALL: [Self; 17] = [
+    pub const ALL: [Self; 20] = [
         Self::Unstructured,
         Self::NoText,
         Self::NoToolsUsed,
@@ -262,6 +268,9 @@ impl WarningCode {
         Self::FieldDropped,
         Self::Cut,
         Self::Unfinished,
+        Self::Unconfirmed,
+        Self::MustNot,
+        Self::DoneWhen,
         Self::Claimed,
     ];
 
@@ -278,6 +287,8 @@ impl WarningCode {
             | Self::ChangedUnclaimed
             | Self::ChangedOutside
             | Self::TestsNotRun
+            | Self::MustNot
+            | Self::DoneWhen
             | Self::CallRefused => true,
             Self::Unstructured
             | Self::NoText
@@ -285,6 +296,7 @@ impl WarningCode {
             | Self::FieldDropped
             | Self::Cut
             | Self::Unfinished
+            | Self::Unconfirmed
             | Self::Claimed => false,
         }
     }

@@ -211,7 +211,7 @@ impl TextCalls {
         match arguments {
             Value::String(text) => Some(ToolCall::parse(call, offered, &text)),
             Value::Null => Some(ToolCall::parse(call, offered, "")),
-            Value::Object(_) => Some(ToolCall { call, name: offered.clone(), arguments }),
+            Value::Object(_) => Some(ToolCall::new(call, offered, arguments)),
             Value::Bool(_) | Value::Number(_) | Value::Array(_) => None,
         }
     }

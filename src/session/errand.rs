@@ -5,11 +5,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::agent::host::Typed;
 use crate::agent::run::{Run, run_agent};
-use crate::agent::{changes, compact, conclude, steering};
+use crate::agent::{below, changes, compact, conclude, steering};
 use crate::domain::event::{Fact, Level, RunFinished};
 use crate::domain::hash::Sha;
 use crate::domain::history::History;
-use crate::domain::report::{By, Ending, Report, Status, Warning, WarningCode};
+use crate::domain::report::{By, Ending};
 use crate::domain::usage::Usage;
 use crate::domain::violation::Code;
 use crate::provider::ToolChoice;
@@ -86,10 +86,7 @@ async fn announce(run: &Run) {
 
 async fn finish(run: Run, ending: Ending) -> History {
     let shared = &run.shared;
-    for child in run.record.unfinished_children() {
-        shared.emit(unfinished_notice(child)).await;
-    }
-    for notice in run.record.children.iter().filter_map(unshown_notice) {
+    for notice in below::notices(&run.record) {
         shared.emit(notice).await;
     }
     // Words of an earlier turn are no answer of a run that completed without any.
@@ -123,61 +120,5 @@ pub(super) fn lost() -> RunFinished {
         report_sha256: None,
         receipt: None,
         account: None,
-    }
-}
-
-/// What the model cannot leave out of its answer.
-fn unfinished_notice(child: &Report) -> Fact {
-    let number = child.task_id.map_or_else(String::new, |task| format!("#{} ", task.0));
-    let by = child.by.map_or_else(String::new, |by| match by {
-        By::User => " by you".to_owned(),
-        By::Parent => " by its parent".to_owned(),
-        By::Budget => " by a budget".to_owned(),
-        By::Shutdown => " by shutdown".to_owned(),
-    });
-    let what = child.status.as_str().replace('_', " ");
-    let review = if child.needs_review { ", and what it changed needs review" } else { "" };
-    let text =
-        format!("task {number}did not finish ({what}{by}): its result is unconfirmed{review}");
-    Fact::notice(Level::Warning, "UNFINISHED_CHILD", text)
-}
-
-/// What a child that completed says and the workspace does not show; the answer may repeat it.
-fn unshown_notice(child: &Report) -> Option<Fact> {
-    if child.status != Status::Completed {
-        return None;
-    }
-    let said: Vec<String> = child.warnings.iter().filter_map(unshown).collect();
-    if said.is_empty() {
-        return None;
-    }
-    let number = child.task_id.map_or_else(String::new, |task| format!("#{} ", task.0));
-    let text = format!("task {number}{}", said.join("; it "));
-    Some(Fact::notice(Level::Warning, "UNCONFIRMED_CHILD", text))
-}
-
-fn unshown(warning: &Warning) -> Option<String> {
-    match warning.code {
-        WarningCode::ClaimedUnchanged => {
-            let text = &warning.text;
-            let what = text.split_once(": ").map_or(text.as_str(), |(_, paths)| paths);
-            Some(format!("says that it changed {what}; the workspace does not show it"))
-        }
-        WarningCode::TestsNotRun => Some(warning.text.clone()),
-        WarningCode::Unstructured
-        | WarningCode::NoText
-        | WarningCode::NoToolsUsed
-        | WarningCode::EvidenceMissing
-        | WarningCode::EvidenceNotRead
-        | WarningCode::EvidenceLine
-        | WarningCode::EvidenceScope
-        | WarningCode::EvidenceViaBash
-        | WarningCode::ChangedUnclaimed
-        | WarningCode::ChangedOutside
-        | WarningCode::CallRefused
-        | WarningCode::FieldDropped
-        | WarningCode::Cut
-        | WarningCode::Unfinished
-        | WarningCode::Claimed => None,
     }
 }

@@ -12,7 +12,7 @@ use super::command::execute::{self, Execution, Invocation, MAX_TIME, Place};
 use super::command::line::Carriage;
 use super::command::{deny, hint, prefix};
 use super::excerpt::one_line;
-use super::{PreviewFuture, Tool, ToolContext, ToolFuture, ToolOutput, ToolSpec, arguments};
+use super::{PreviewFuture, Ran, Tool, ToolContext, ToolFuture, ToolOutput, ToolSpec, arguments};
 
 /// How long a command may run that asks for nothing else.
 const USUAL_TIME: Duration = Duration::from_mins(2);
@@ -130,7 +130,10 @@ async fn run(arguments: &Arguments, context: &ToolContext) -> Result<ToolOutput,
     if asked > MAX_TIME {
         more.push(format!("no command may run longer than {} s", MAX_TIME.as_secs()));
     }
-    Ok(Execution::result(done, &more))
+    let ran = Ran { command: arguments.command.clone(), ok: done.succeeded() };
+    let mut output = Execution::result(done, &more);
+    output.effects.ran = Some(ran);
+    Ok(output)
 }
 
 #[cfg(test)]

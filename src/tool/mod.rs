@@ -152,10 +152,21 @@ pub struct Effects {
     pub processes_ended: u32,
     /// Processes that could not be ended, in words.
     pub not_ended: Vec<String>,
+    /// The command that it ran, if it really ran one.
+    pub ran: Option<Ran>,
     /// For a run of the tests: whether they passed.
     pub tests_passed: Option<bool>,
     /// A text that its host is to keep for later tasks.
     pub noted: Option<Noted>,
+}
+
+/// A command that ran to an end of some kind.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Ran {
+    /// As it is shown.
+    pub command: String,
+    /// True for an exit code of 0 in time.
+    pub ok: bool,
 }
 
 /// A text with the key that tasks choose it by.

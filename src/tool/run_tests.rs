@@ -17,7 +17,7 @@ use super::command::execute::{self, Invocation, MAX_TIME, Place};
 use super::command::line::Carriage;
 use super::command::test_command::{Manifests, TestCommand};
 use super::command::{deny, hint, prefix, test_results};
-use super::{PreviewFuture, Tool, ToolContext, ToolFuture, ToolOutput, ToolSpec, arguments};
+use super::{PreviewFuture, Ran, Tool, ToolContext, ToolFuture, ToolOutput, ToolSpec, arguments};
 
 /// Bytes of a manifest that are read.
 const MAX_MANIFEST: u64 = 1_000_000;
@@ -122,6 +122,27 @@ impl Tool for RunTests {
     }
 }
 
+/// True if a command is word for word the one that this tool would run: then its exit code says of
+/// the tests what this tool's would. Nothing that only contains it counts.
+pub async fn is_test_command(
+    command: &str,
+    configured: Option<&str>,
+    workspace: &Arc<Workspace>,
+) -> bool {
+    let command = command.trim().to_owned();
+    let configured = configured.map(str::to_owned).filter(|own| !own.trim().is_empty());
+    let workspace = Arc::clone(workspace);
+    let compare = move || {
+        let tests = match configured {
+            Some(own) => Some(TestCommand::configured(&own)),
+            None => TestCommand::detect(&Top(&workspace)),
+        };
+        let shown = tests.and_then(|tests| tests.with_filter(None).ok());
+        shown.is_some_and(|(shown, _)| shown == command)
+    };
+    tokio::task::spawn_blocking(compare).await.unwrap_or(false)
+}
+
 async fn run(chosen: Chosen, context: &ToolContext) -> Result<ToolOutput, String> {
     as_approved(context, &chosen.shown)?;
     let place = Place::of(context).await?;
@@ -138,6 +159,7 @@ async fn run(chosen: Chosen, context: &ToolContext) -> Result<ToolOutput, String
     more.extend(hint::of(context, &done).await);
     let mut output = done.result(&more);
     output.effects.tests_passed = Some(passed);
+    output.effects.ran = Some(Ran { command: chosen.shown, ok: passed });
     Ok(output)
 }
 
@@ -182,5 +204,36 @@ impl Manifests for Top<'_> {
             entries.filter_map(|entry| entry.file_name().into_string().ok()).collect();
         names.sort();
         names
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+
+    use super::*;
+
+    #[tokio::test]
+    async fn only_the_very_command_is_the_test_command() {
+        let folder = tempfile::TempDir::new().unwrap();
+        std::fs::write(folder.path().join("Makefile"), "test:\n\ttrue\n").unwrap();
+        let workspace = Arc::new(Workspace::open(folder.path()).unwrap());
+        for (command, configured, right) in [
+            ("make test", None, true),
+            (" make test\n", None, true),
+            ("make test", Some("  "), true),
+            ("make test || true", None, false),
+            ("make tests", None, false),
+            ("make test", Some("./check"), false),
+            ("./check", Some("./check"), true),
+            ("./check", Some(" ./check {filter}"), true),
+            ("./check one", Some("./check {filter}"), false),
+            ("", None, false),
+        ] {
+            let is = is_test_command(command, configured, &workspace).await;
+            assert_eq!(is, right, "{command} {configured:?}");
+        }
+        std::fs::remove_file(folder.path().join("Makefile")).unwrap();
+        assert!(!is_test_command("make test", None, &workspace).await);
     }
 }

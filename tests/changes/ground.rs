@@ -6,7 +6,7 @@ use std::path::Path;
 use offshoot::domain::event::{Change, ChangedPath, Fact, RunFinished};
 use offshoot::domain::report::{Report, WarningCode};
 use offshoot::domain::role::Permission;
-use offshoot::tool::{Tool, ToolContext, ToolFuture, ToolOutput, ToolSpec};
+use offshoot::tool::{Ran, Tool, ToolContext, ToolFuture, ToolOutput, ToolSpec};
 use serde_json::{Value, json};
 
 use crate::common::{Played, Stage, call, one_batch};
@@ -49,6 +49,8 @@ impl Tool for Hands {
         Box::pin(async move {
             let root = context.workspace.path().to_owned();
             let mut output = ToolOutput::whole("done");
+            let command = arguments["command"].as_str().unwrap_or_default().to_owned();
+            output.effects.ran = Some(Ran { command, ok: true });
             if let Some(path) = arguments["path"].as_str() {
                 put(&root.join(path), arguments["content"].as_str().unwrap());
                 output.effects.wrote.push(path.to_owned());

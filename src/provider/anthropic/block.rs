@@ -178,7 +178,7 @@ fn added(words: &mut String, delta: &Value, key: &str, kind: fn(String) -> Chunk
 fn call(id: &str, name: &str, input: &Value, partial: &str) -> ToolCall {
     let id = CallId::from(id);
     if partial.trim().is_empty() && !input.is_null() {
-        ToolCall { call: id, name: name.to_owned(), arguments: input.clone() }
+        ToolCall::new(id, name, input.clone())
     } else {
         ToolCall::parse(id, name, partial)
     }

@@ -50,7 +50,7 @@ fn tool_call(written: &Call, number: usize) -> ToolCall {
     match &written.arguments {
         Value::String(text) => ToolCall::parse(call, name, &fill(text)),
         Value::Null => ToolCall::parse(call, name, ""),
-        value => ToolCall { call, name, arguments: filled(value, &fill) },
+        value => ToolCall::new(call, name, filled(value, &fill)),
     }
 }
 

@@ -52,6 +52,9 @@ pub fn doubt(code: WarningCode, lang: Lang) -> &'static str {
         WarningCode::FieldDropped => lang.pick("a field was dropped", "有字段被丢弃"),
         WarningCode::Cut => lang.pick("cut", "已截断"),
         WarningCode::Unfinished => lang.pick("not finished", "未完成"),
+        WarningCode::Unconfirmed => lang.pick("unconfirmed below it", "下级未证实"),
+        WarningCode::MustNot => lang.pick("against must_not", "违反禁令"),
+        WarningCode::DoneWhen => lang.pick("not there at the end", "完成条件未见"),
         WarningCode::Claimed => lang.pick("it says so itself", "子代理自述"),
     }
 }
