@@ -46,6 +46,7 @@ pub async fn after_refusal(run: &mut Run) -> bool {
     let Some(shorter) = compaction::with_short_results(&run.history) else { return false };
     let (before, after) = (run.history.estimated_tokens(), shorter.estimated_tokens());
     run.history = shorter;
+    run.forget_cache();
     run.record.failure = None;
     let text = format!("older results were cut: about {before} tokens became {after}");
     tell(run, By::Budget, text).await;
@@ -61,11 +62,16 @@ async fn summarise(run: &mut Run, split: Split, by: By) -> Result<bool, Ending> 
     messages.push(Arc::new(Message::User { text: INSTRUCTION.trim().to_owned() }));
     plan.aside = Some(messages);
     run.begin_turn(&plan);
-    let summary = match turn::take(run, &plan).await {
+    let summary = match turn::take(run, &mut plan).await {
         Ok(answer) => answer.text(),
+        // Tries that failed left too little for it; a wrap-up may still fit.
+        Err(Ending::Exhausted(_)) => return Ok(false),
         Err(Ending::Failed(Code::ContextExceeded)) => return Ok(after_refusal(run).await),
         Err(ending) => return Err(ending),
     };
+    if let Some(dimension) = run.shared.tree.ledger().overrun(run.shared.account) {
+        return Err(Ending::Overrun(dimension));
+    }
     if summary.trim().is_empty() {
         return Ok(after_refusal(run).await);
     }
@@ -74,6 +80,7 @@ async fn summarise(run: &mut Run, split: Split, by: By) -> Result<bool, Ending> 
     let shorter = compaction::with_summary(&split, summary.trim(), keep_first);
     let (before, after) = (run.history.estimated_tokens(), shorter.estimated_tokens());
     run.history = shorter;
+    run.forget_cache();
     if !keep_first {
         run.shared.host.forget_listing();
     }

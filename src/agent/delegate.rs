@@ -137,11 +137,11 @@ async fn open(
     delegation: &Delegation<'_>,
 ) -> Result<(Contract, AccountId, Arc<dyn Provider>), Unstarted> {
     let Delegation { parent, ticket, rules, issue, .. } = delegation;
-    let shown = with_grant(parent, Some(ticket), rules, |grant| {
+    let narrowed = with_grant(parent, Some(ticket), rules, |grant| {
         Contract::narrow(grant, &ticket.request, *issue)
     })?;
-    let contract = preflight::agree(delegation, shown).await?;
-    let provider = models::for_child(parent, &contract, &ticket.scope).await?;
+    let (shown, provider) = models::for_child(parent, narrowed, ticket).await?;
+    let contract = preflight::agree(delegation, shown, &*provider).await?;
     let (contract, account) = open_account(parent, contract)?;
     Ok((contract, account, provider))
 }
@@ -153,7 +153,10 @@ async fn not_started(
     unstarted: Unstarted,
 ) -> CallEnd {
     match unstarted {
-        Unstarted::Refused(refusal) => refuse(parent, &call.call, Some(ticket.task), refusal).await,
+        Unstarted::Refused(refusal) => {
+            parent.tree.ledger().return_delegation();
+            refuse(parent, &call.call, Some(ticket.task), refusal).await
+        }
         Unstarted::Cancelled(ending) => {
             never_started(parent, ticket, ending, preflight::NEVER_RAN).await
         }
@@ -166,7 +169,9 @@ fn open_account(parent: &RunShared, contract: Contract) -> Result<(Contract, Acc
     let opened = parent.tree.ledger().open(parent.account, *contract.budget());
     opened.map(|account| (contract, account)).map_err(|shortfall: Shortfall| {
         let field = format!("budget.{}", shortfall.dimension.field());
-        Refusal::because(Violation::new(Code::InvalidBudget, field, shortfall.to_string()))
+        let overrun = shortfall.is_overrun();
+        let code = if overrun { Code::DelegationLimit } else { Code::InvalidBudget };
+        Refusal::because(Violation::new(code, field, shortfall.to_string()))
     })
 }
 

@@ -10,16 +10,14 @@ use serde_json::Value;
 
 use super::delegate::{self, Ticket};
 use super::record::ChildEnd;
+use super::room::Room;
 use super::run::{Run, RunShared};
 use super::runaway::{Observed, Verdict};
 use super::{keeping, lineage, use_tool};
 use crate::domain::approval::Deed;
-use crate::domain::budget::Dimension;
 use crate::domain::event::{Fact, Failure};
-use crate::domain::ledger::Left;
 use crate::domain::message::{ToolCall, ToolResult};
 use crate::domain::report::{By, Ending, Exhausted};
-use crate::domain::usage::estimate_tokens;
 use crate::tool::guard::{self, Admitted, RefusalKind, Refused};
 use crate::tool::{Shown, Tool, ToolOutput, excerpt};
 
@@ -82,9 +80,8 @@ impl Planned {
 
 /// Runs a batch. Afterwards `run.settled` holds one result for each call.
 pub async fn dispatch(run: &mut Run, calls: Vec<ToolCall>) -> Result<(), Ending> {
-    let room = run.room_for_results();
-    let planned = admit_all(run, &calls, room).await;
-    let mut batch = Batch { outputs: vec![None; calls.len()], open: calls.len(), room, calls };
+    let mut batch = Batch::new(run, calls);
+    let planned = admit_all(run, &batch.calls, batch.room.tokens).await;
     for segment in segments(planned) {
         let tasks = segment.iter().filter(|(_, planned)| planned.is_task()).count();
         run.shared.seat.begin(segment.len() - tasks, tasks);
@@ -107,6 +104,7 @@ pub async fn dispatch(run: &mut Run, calls: Vec<ToolCall>) -> Result<(), Ending>
         }
         run.shared.seat.come_back(&run.shared.scope).await;
     }
+    run.shared.tree.ledger().forget_promised_calls(run.shared.account);
     match run.shared.scope.ending() {
         Some(ending) => Err(ending),
         None => Ok(()),
@@ -149,21 +147,17 @@ fn decided(end: CallEnd) -> Planned {
 }
 
 async fn admit_all(run: &mut Run, calls: &[ToolCall], room: Option<u64>) -> Vec<Planned> {
-    let affordable = match run.shared.tree.ledger().left(run.shared.account, Dimension::ToolCalls) {
-        Left::Of(left) => usize::try_from(left).unwrap_or(0),
-        Left::Unlimited | Left::Off => usize::MAX,
-    };
     let mut planned = Vec::with_capacity(calls.len());
     for (index, call) in calls.iter().enumerate() {
         let no_room = room.is_some_and(|tokens| tokens < LEAST_ROOM * (index as u64 + 1));
-        if index >= affordable || no_room {
+        if no_room || !run.shared.tree.ledger().promise_call(run.shared.account) {
             planned.push(decided(CallEnd::unstarted(Failure::NotRun, "not run: budget")));
             continue;
         }
         let admitted = admit(run, call).await;
         // A tool is paid for when it starts; what never starts is free.
         if !matches!(admitted, Planned::Tool { .. }) {
-            run.shared.tree.ledger().charge_calls(run.shared.account, 1);
+            run.shared.tree.ledger().charge_promised_call(run.shared.account);
         }
         planned.push(admitted);
     }
@@ -237,17 +231,21 @@ struct Batch {
     /// Results by call, but for calls that never ran: those are no doing of the model's.
     outputs: Vec<Option<(bool, String)>>,
     open: usize,
-    /// Tokens that all results may add, as it was before anything of the batch started.
-    room: Option<u64>,
+    room: Room,
 }
 
 impl Batch {
+    fn new(run: &Run, calls: Vec<ToolCall>) -> Self {
+        let room = Room::of(run, &calls);
+        Self { outputs: vec![None; calls.len()], open: calls.len(), room, calls }
+    }
+
     /// Takes the end of one call: fits the result into the budget, records and tells it. The last
     /// one of the batch carries the loop guard's warning, since only then all results are known.
     async fn finish(&mut self, run: &mut Run, index: usize, mut end: CallEnd) {
         // Refusals quote what the model wrote; what a tool gave was looked at before.
         keeping::blot(&run.shared.host, &mut end.output);
-        self.fit(run, &mut end.output);
+        self.room.fit(run, self.open, &mut end.output);
         if end.failure != Some(Failure::NotRun) {
             self.outputs[index] = Some((end.output.ok, end.output.text.clone()));
         }
@@ -267,6 +265,7 @@ impl Batch {
             ok: output.ok,
             output: output.text.clone(),
         });
+        self.room.keep(run, self.open);
         let fact = Fact::ToolFinished {
             call: call.call.clone(),
             name: call.name.clone(),
@@ -279,23 +278,6 @@ impl Batch {
             raw: output.raw,
         };
         run.shared.emit(fact).await;
-    }
-
-    /// Cuts a result so that the next prompt and its wrap-up still fit into the budget.
-    fn fit(&self, run: &Run, output: &mut ToolOutput) {
-        let Some(room) = self.room else { return };
-        let taken: u64 = run.settled.iter().map(|result| estimate_tokens(&result.output)).sum();
-        let share = room.saturating_sub(taken) / self.open.max(1) as u64;
-        if estimate_tokens(&output.text) > share {
-            output.text = excerpt::cut_to_tokens(
-                &output.text,
-                share,
-                "cut to fit the budget of this run; ask for less at a time",
-            );
-            output.truncated = true;
-            // What was cut away was not shown; which lines are left is not known any more.
-            output.shown.clear();
-        }
     }
 
     fn judge(&self, run: &mut Run) -> Option<&'static str> {

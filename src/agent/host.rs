@@ -9,6 +9,7 @@ use super::cancel::LiveTasks;
 use super::changes::Changes;
 use super::places::Places;
 use crate::domain::approval::{Asker, Mode};
+use crate::domain::budget::Dimension;
 use crate::domain::context_store::ContextStore;
 use crate::domain::event::{Fact, Origin, Timestamp};
 use crate::domain::fence::Fence;
@@ -17,6 +18,7 @@ use crate::domain::ledger::{AccountId, Ledger};
 use crate::domain::preflight::PreflightPolicy;
 use crate::domain::role::RoleTable;
 use crate::domain::rules::Rules;
+use crate::domain::usage::MicroUsd;
 use crate::journal::hub::Hub;
 use crate::journal::redact::Redactor;
 use crate::provider::Provider;
@@ -181,6 +183,8 @@ pub struct RunTree {
     /// Makes the provider of another model, for the roles that have one; `None` where there is only
     /// one.
     pub switch: Option<Switch>,
+    /// True if the user bounded the session's cost, so that nobody whose price is not known may answer.
+    pub cost_must_hold: bool,
     /// The roles with the limits of this run's preset.
     pub roles: RoleTable,
     /// Places for descendants that work at the same time.
@@ -189,14 +193,25 @@ pub struct RunTree {
 
 impl RunTree {
     /// A tree whose root account is already open.
-    pub fn new(switch: Option<Switch>, ledger: Ledger, roles: RoleTable) -> Self {
+    pub fn new(
+        switch: Option<Switch>,
+        cost_must_hold: bool,
+        ledger: Ledger,
+        roles: RoleTable,
+    ) -> Self {
         let places = Places::new(ledger.totals().active);
-        Self { switch, ledger: Mutex::new(ledger), roles, places }
+        Self { switch, cost_must_hold, ledger: Mutex::new(ledger), roles, places }
     }
 
     /// The ledger, for one step of arithmetic. Never held over an await.
     pub fn ledger(&self) -> MutexGuard<'_, Ledger> {
         self.ledger.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What the run and all below it cost so far, as far as prices are known.
+    pub fn spent(&self) -> MicroUsd {
+        let ledger = self.ledger();
+        MicroUsd(ledger.used(ledger.root())[Dimension::CostUsd])
     }
 
     /// Returns the unused reservation of an account when the returned guard is dropped, whatever

@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use super::cancel::CancelScope;
+use super::delegate::Ticket;
 use super::run::RunShared;
 use crate::domain::budget::{Dimension, Limit};
 use crate::domain::contract::Contract;
@@ -23,39 +24,61 @@ pub(super) fn endpoint(parent: &RunShared) -> Endpoint {
 }
 
 /// Who answers a child with this contract. A server that has to be asked about its model first is
-/// asked; that ends early if the child is cancelled.
+/// asked; that ends early if the child is cancelled. Where nobody asked for a bound on the cost and
+/// the price of its model is not known, the bound that it got by default is off.
 pub(super) async fn for_child(
     parent: &RunShared,
-    contract: &Contract,
+    contract: Contract,
+    ticket: &Ticket,
+) -> Result<(Contract, Arc<dyn Provider>), Refusal> {
+    if contract.model() == parent.provider.identity().model {
+        return Ok((contract, Arc::clone(&parent.provider)));
+    }
+    let provider = another(parent, contract.model(), &ticket.scope).await?;
+    let bounded = contract.budget()[Dimension::CostUsd] != Limit::Off;
+    if provider.identity().prices.is_some() || !bounded {
+        return Ok((contract, provider));
+    }
+    let asked = ticket.request.budget.is_some_and(|budget| budget.cost_usd.is_some());
+    if asked || parent.tree.cost_must_hold {
+        let whose = if asked { "its cost" } else { "the cost of this session" };
+        let model = contract.model();
+        let why = format!(
+            "the price of {model} is not known, so {whose} cannot be held to its limit; ask for \
+             another model"
+        );
+        return Err(refused(Code::InvalidBudget, "budget.cost_usd", why));
+    }
+    Ok((contract.without_cost(), provider))
+}
+
+/// Makes the provider of another model than the parent's.
+async fn another(
+    parent: &RunShared,
+    model: &str,
     scope: &CancelScope,
 ) -> Result<Arc<dyn Provider>, Refusal> {
-    let model = contract.model();
-    if model == parent.provider.identity().model {
-        return Ok(Arc::clone(&parent.provider));
-    }
-    let refused = |code, why: String| {
-        let field = if code == Code::InvalidBudget { "budget.cost_usd" } else { "model" };
-        Refusal::because(Violation::new(code, field, why))
-    };
+    let refused = |why| refused(Code::InvalidTask, "model", why);
     let Some(switch) = &parent.tree.switch else {
         let why = format!("{} has no model but its own", parent.provider.identity().provider);
-        return Err(refused(Code::InvalidTask, why));
+        return Err(refused(why));
     };
-    let provider = switch(model).map_err(|why| refused(Code::InvalidTask, why))?;
+    let provider = switch(model).map_err(refused)?;
     match scope.race(provider.learn()).await {
         Ok(Ok(())) => {}
-        Ok(Err(error)) => return Err(refused(Code::InvalidTask, error.to_string())),
-        Err(_) => return Err(refused(Code::Cancelled, "cancelled before it started".to_owned())),
+        Ok(Err(error)) => return Err(refused(error.to_string())),
+        Err(_) => {
+            let why = "cancelled before it started".to_owned();
+            return Err(self::refused(Code::Cancelled, "model", why));
+        }
     }
-    let identity = provider.identity();
-    if identity.prices.is_none() && contract.budget()[Dimension::CostUsd] != Limit::Off {
-        let why =
-            format!("the price of {model} is not known, so its cost cannot be held to a limit");
-        return Err(refused(Code::InvalidBudget, why));
-    }
-    if !identity.local && parent.provider.identity().local {
+    if !provider.identity().local && parent.provider.identity().local {
         let why = format!("{model} is not on this machine, and its parent's model is");
-        return Err(refused(Code::InvalidTask, why));
+        return Err(refused(why));
     }
     Ok(provider)
+}
+
+fn refused(code: Code, field: &str, why: String) -> Refusal {
+    Refusal::because(Violation::new(code, field, why))
 }

@@ -2,9 +2,10 @@
 //! of the child exists before the answer. It refuses to know how a question looks on a screen.
 
 use super::delegate::{Ticket, with_grant};
+use super::queue;
 use super::run::RunShared;
-use super::{models, queue};
 use crate::domain::approval::{Answer, ApprovePolicy, Asker, Decider, Decision};
+use crate::domain::budget::{Dimension, Limit};
 use crate::domain::contract::{Contract, Issue};
 use crate::domain::event::{Fact, Level, Origin, Preflight};
 use crate::domain::grant::Grant;
@@ -13,6 +14,7 @@ use crate::domain::message::ToolCall;
 use crate::domain::preflight::{Amendment, PreflightPolicy};
 use crate::domain::report::Ending;
 use crate::domain::violation::Refusal;
+use crate::provider::Provider;
 
 /// What is said of a task that was cancelled while somebody was asked about it.
 pub(super) const NEVER_RAN: &str = "Cancelled while the user was asked about it; it never ran.";
@@ -51,6 +53,7 @@ pub(super) struct Delegation<'a> {
 pub(super) async fn agree(
     delegation: &Delegation<'_>,
     shown: Contract,
+    provider: &dyn Provider,
 ) -> Result<Contract, Unstarted> {
     let host = &delegation.parent.host;
     if host.preflight() == PreflightPolicy::Never {
@@ -63,8 +66,6 @@ pub(super) async fn agree(
             return Err(nobody_there(delegation, &shown, policy).await);
         }
     }
-    // A model that cannot be reached is nobody's question.
-    let provider = models::for_child(delegation.parent, &shown, &delegation.ticket.scope).await?;
     let preflight = Preflight {
         role: shown.role().to_owned(),
         description: shown.description().to_owned(),
@@ -72,7 +73,10 @@ pub(super) async fn agree(
     };
     let amendment = ask(delegation, preflight).await?;
     queue::may_start(delegation.parent, delegation.ticket).await.map_err(Unstarted::Cancelled)?;
-    Ok(narrow_again(delegation, &shown, &amendment)?)
+    let contract = narrow_again(delegation, &shown, &amendment)?;
+    // A model without a price has none by now either.
+    let unpriced = shown.budget()[Dimension::CostUsd] == Limit::Off;
+    Ok(if unpriced { contract.without_cost() } else { contract })
 }
 
 /// Time passed while the person read: what the parent has left now decides, and what was shown.

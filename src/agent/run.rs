@@ -12,13 +12,13 @@ use super::cancel::CancelScope;
 use super::clock::RunClock;
 use super::host::{Host, Inbox, RunTree};
 use super::places::Seat;
+use super::planning::Counting;
 use super::record::Record;
 use super::runaway::LoopGuard;
 use super::steering::{self, LastTurn, Steering};
 use super::turn::TurnPlan;
 use super::{compact, conclude, dispatch, turn};
 use crate::domain::approval::Asker;
-use crate::domain::budget::Dimension;
 use crate::domain::context_store::{ContextStore, Sensitivity};
 use crate::domain::contract::Contract;
 use crate::domain::event::{Fact, Failure, Level, MessageFact, Origin};
@@ -28,17 +28,11 @@ use crate::domain::ledger::AccountId;
 use crate::domain::message::ToolSchema;
 use crate::domain::message::{AssistantMessage, Block, Message, StopReason, ToolCall, ToolResult};
 use crate::domain::report::{By, Ending, Exhausted};
-use crate::domain::spending::{self, Ask, Plan};
 use crate::domain::usage::estimate_tokens;
 use crate::domain::violation::Code;
 use crate::provider::{Provider, ToolChoice};
 use crate::tool::task;
 use crate::workspace::seen::Seen;
-
-/// Tokens of the sentence that announces a wrap-up, which any turn may turn out to need.
-const WRAP_UP_WORDS: u64 = 64;
-/// One, in thousandths.
-const ONE: u64 = 1_000;
 
 /// What stays the same while a run goes on. Children of one batch read it side by side.
 pub struct RunShared {
@@ -139,8 +133,8 @@ pub struct Run {
     pub asked_again: bool,
     /// True once older results were cut because the model refused the prompt as too long.
     pub shortened: bool,
-    /// What the provider counts for a thousand tokens of our estimate.
-    scale: u64,
+    /// What was learned of the provider's counting.
+    pub(super) counting: Counting,
 }
 
 impl Run {
@@ -157,7 +151,7 @@ impl Run {
             settled: Vec::new(),
             asked_again: false,
             shortened: false,
-            scale: ONE,
+            counting: Counting::default(),
         }
     }
 
@@ -222,83 +216,6 @@ impl Run {
         self.record.failure = Some(format!("internal error: {error}"));
         Ending::Failed(Code::Internal)
     }
-
-    /// The size of the next prompt: our estimate, corrected by what the provider counted before.
-    pub fn prompt_tokens(&self) -> u64 {
-        let estimate = self.shared.standing_tokens + self.history.estimated_tokens();
-        estimate.saturating_mul(self.scale) / ONE + WRAP_UP_WORDS
-    }
-
-    /// Learns from what the provider counted for a prompt of `estimated` tokens.
-    pub fn learn_scale(&mut self, estimated: u64, counted: u64) {
-        if estimated > 0 && counted > 0 {
-            let scale = self.scale.saturating_mul(counted) / estimated;
-            self.scale = scale.clamp(ONE / 2, ONE * 4);
-        }
-    }
-
-    fn ask(&self) -> Ask {
-        let identity = self.shared.provider.identity();
-        Ask {
-            prompt_tokens: self.prompt_tokens(),
-            output_per_request: self.shared.contract.output_per_request(),
-            model_max_output: identity.max_output_tokens,
-            prices: identity.prices,
-        }
-    }
-
-    /// Tokens that the results of the next batch may add; `None` without a bound.
-    pub fn room_for_results(&self) -> Option<u64> {
-        let ledger = self.shared.tree.ledger();
-        spending::room_for_results(&ledger, self.shared.account, &self.ask())
-    }
-
-    /// Whether the next request may be a normal turn.
-    pub fn plan(&self) -> Result<TurnPlan, Ending> {
-        let (account, ask) = (self.shared.account, self.ask());
-        let mut ledger = self.shared.tree.ledger();
-        ledger.set_elapsed_ms(account, self.shared.elapsed_ms());
-        let output_limit = ledger.limits(account)[Dimension::OutputTokens];
-        let held_back = spending::hold_back(&ask, output_limit);
-        ledger.set_hold_back(account, held_back);
-        let (max_tokens, because) = match spending::plan(&ledger, account, &ask) {
-            Plan::Turn { max_tokens } => (max_tokens, self.forced),
-            Plan::WrapUp { max_tokens, because } => {
-                (max_tokens, Some(self.forced.unwrap_or(because)))
-            }
-            Plan::Salvage { because } => return Err(Ending::Exhausted(because)),
-        };
-        let worst_case = spending::worst_case(&ask, max_tokens);
-        let of = ledger.limits(account)[Dimension::Turns].finite();
-        let last = self.shared.steering.last_turn(because);
-        drop(ledger);
-        let tool_choice = match last {
-            Some(_) => ToolChoice::None,
-            None => self.next_choice.clone(),
-        };
-        Ok(TurnPlan {
-            max_tokens,
-            wrap_up: last,
-            of,
-            tool_choice,
-            prompt_tokens: ask.prompt_tokens,
-            worst_case,
-            held_back,
-            aside: None,
-        })
-    }
-
-    /// Reserves the request's worst case and counts its turn.
-    pub fn begin_turn(&mut self, plan: &TurnPlan) {
-        let mut ledger = self.shared.tree.ledger();
-        ledger.reserve_request(self.shared.account, plan.worst_case);
-        ledger.begin_turn(self.shared.account);
-        drop(ledger);
-        self.record.turns += 1;
-        if plan.aside.is_none() {
-            self.next_choice = ToolChoice::Auto;
-        }
-    }
 }
 
 /// Runs until the end. The run's history is well formed afterwards, every call of it has a result,
@@ -361,9 +278,9 @@ async fn step(run: &mut Run) -> Result<ControlFlow<Ending>, Ending> {
     compact::if_due(run).await?;
     // A summary takes as long as a turn does; the run may have been paused meanwhile.
     steering::boundary(run).await?;
-    let plan = run.plan()?;
+    let mut plan = run.plan()?;
     run.begin_turn(&plan);
-    let answer = match turn::take(run, &plan).await {
+    let answer = match turn::take(run, &mut plan).await {
         Err(Ending::Failed(Code::ContextExceeded)) if compact::after_refusal(run).await => {
             return Ok(ControlFlow::Continue(()));
         }

@@ -10,7 +10,6 @@ use tokio::time::timeout;
 use super::late::{self, Writing};
 use super::run::{Run, RunShared};
 use super::steering::{self, LastTurn, Waiter};
-use crate::domain::budget::Dimension;
 use crate::domain::event::Fact;
 use crate::domain::ledger::Charge;
 use crate::domain::message::{AssistantMessage, Block, Message, StopReason};
@@ -46,7 +45,7 @@ pub struct TurnPlan {
 
 /// Takes the turn. An answer is whole: its stream said why it stopped. On a cancel or an error the
 /// partial text enters the history, marked as interrupted, and no call of it runs.
-pub async fn take(run: &mut Run, plan: &TurnPlan) -> Result<AssistantMessage, Ending> {
+pub async fn take(run: &mut Run, plan: &mut TurnPlan) -> Result<AssistantMessage, Ending> {
     run.shared
         .emit(Fact::TurnStarted {
             turn: run.record.turns,
@@ -61,19 +60,19 @@ pub async fn take(run: &mut Run, plan: &TurnPlan) -> Result<AssistantMessage, En
         run.shared.tree.ledger().charge_request(run.shared.account, &Usage::none());
         return Err(ending);
     }
-    let request = request(run, plan);
     let mut tries = 1;
     loop {
         let mut answer = Assembly::default();
         let followed =
-            follow(&run.shared, request.clone(), &mut answer, plan.aside.is_none()).await;
+            follow(&run.shared, request(run, plan), &mut answer, plan.aside.is_none()).await;
         charge(run, plan, &answer, &followed).await;
         let Err(broken) = followed else {
             return Ok(answer.into_message(&run.shared, false));
         };
         if let Some(wait) = wait_before_next_try(&run.shared, &broken, &answer, tries) {
             tries += 1;
-            wait_to_retry(&run.shared, plan, &broken, wait, tries).await?;
+            wait_to_retry(&run.shared, &broken, wait, tries).await?;
+            run.plan_again(plan)?;
             continue;
         }
         run.record.tokens_after_cancel += answer.late_tokens;
@@ -98,10 +97,9 @@ fn wait_before_next_try(
     }
 }
 
-/// Says what is waited for, waits, and reserves the next try as the first one was.
+/// Says what is waited for, and waits.
 async fn wait_to_retry(
     shared: &RunShared,
-    plan: &TurnPlan,
     broken: &Broken,
     wait: Duration,
     next_try: u32,
@@ -113,25 +111,7 @@ async fn wait_to_retry(
     let delay_ms = u64::try_from(wait.as_millis()).unwrap_or(u64::MAX);
     shared.emit(Fact::RetryScheduled { delay_ms, http_status, attempt: next_try, reason }).await;
     shared.scope.race(tokio::time::sleep(wait)).await?;
-    steering::gate(&shared.steering, &shared.scope, Waiter::Run(&shared.clock)).await?;
-    reserve_again(shared, plan)
-}
-
-/// The next try is reserved as the first one was; what the tries before it used may have left too
-/// little for that.
-fn reserve_again(shared: &RunShared, plan: &TurnPlan) -> Result<(), Ending> {
-    let mut ledger = shared.tree.ledger();
-    if let Some(dimension) = ledger.overrun(shared.account) {
-        return Err(Ending::Overrun(dimension));
-    }
-    for dimension in Dimension::ALL.into_iter().filter(|dimension| dimension.is_shared()) {
-        let left = ledger.left_with_hold_back(shared.account, dimension);
-        if !left.covers(plan.worst_case.amount(dimension)) {
-            return Err(Ending::Exhausted(dimension.into()));
-        }
-    }
-    ledger.reserve_request(shared.account, plan.worst_case);
-    Ok(())
+    steering::gate(&shared.steering, &shared.scope, Waiter::Run(&shared.clock)).await.map(drop)
 }
 
 /// Why a stream was not followed to its end.
@@ -264,6 +244,9 @@ async fn charge(run: &mut Run, plan: &TurnPlan, answer: &Assembly, followed: &Re
     }
     if !usage.estimated && plan.aside.is_none() {
         run.learn_scale(plan.prompt_tokens, usage.input_tokens);
+    }
+    if followed.is_ok() && plan.aside.is_none() {
+        run.learn_cache(&usage);
     }
     run.record.add_request(usage);
 }

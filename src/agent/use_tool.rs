@@ -60,7 +60,7 @@ pub(super) async fn use_tool(
             return CallEnd { left_behind: true, ..unstarted };
         }
         Permit::Not(failure, words) => {
-            shared.tree.ledger().charge_calls(shared.account, 1);
+            shared.tree.ledger().charge_promised_call(shared.account);
             return CallEnd::unstarted(failure, words);
         }
     }
@@ -68,7 +68,7 @@ pub(super) async fn use_tool(
     if let Err(ending) = wait_while_paused(shared, &in_flight).await {
         return not_run(ending);
     }
-    shared.tree.ledger().charge_calls(shared.account, 1);
+    shared.tree.ledger().charge_promised_call(shared.account);
     let (call_id, name) = (call.call.clone(), call.name.clone());
     shared.emit(Fact::ToolStarted { call: call_id, name, arguments: call.arguments.clone() }).await;
     let watch = changes::before(shared, tool.spec(), &arguments).await;

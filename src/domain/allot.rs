@@ -22,6 +22,10 @@ const LEAST_TURNS: u64 = 2;
 const LEAST_CALLS: u64 = 5;
 const LEAST_OUTPUT: u64 = 2_000;
 
+/// The time that a default leaves a parent to read the report and answer: a tenth of what it has
+/// left, at most 30 s.
+const MOST_TIME_TO_ANSWER_MS: u64 = 30_000;
+
 /// What a child gets, and which part of the parent's remaining that is.
 #[derive(Debug)]
 pub(super) struct Allotment {
@@ -148,7 +152,10 @@ fn fill(
     }
     let usual = usual(role, dimension);
     let below_parent = match left {
-        Left::Of(left) => u64::try_from(left).unwrap_or(0).saturating_sub(1),
+        Left::Of(left) => {
+            let left = u64::try_from(left).unwrap_or(0);
+            left.saturating_sub(kept_by_parent(dimension, left))
+        }
         Left::Unlimited | Left::Off => MAX_LIMIT,
     };
     let limit = cut_turns(grant, dimension, usual.min(below_parent))?;
@@ -169,6 +176,19 @@ fn fill(
         ));
     }
     Ok(limit)
+}
+
+/// What a default leaves of the parent's remaining. What a parent needs of tokens and money to answer
+/// is held back in its account and is no part of `left`.
+fn kept_by_parent(dimension: Dimension, left: u64) -> u64 {
+    match dimension {
+        Dimension::Duration => (left / 10).clamp(1, MOST_TIME_TO_ANSWER_MS),
+        Dimension::Turns
+        | Dimension::InputTokens
+        | Dimension::OutputTokens
+        | Dimension::ToolCalls
+        | Dimension::CostUsd => 1,
+    }
 }
 
 /// What a child gets where nobody says otherwise: always a number, whatever a host's role says.

@@ -128,7 +128,7 @@ impl Books {
                 self.start(event, run, contract.budget, *totals);
             }
             Fact::TaskQueued { .. } => self.delegated(run, event.origin.task),
-            Fact::ContractRefused { refused_task, .. } => self.delegated(run, *refused_task),
+            Fact::ContractRefused { refused_task, .. } => self.refused(run, *refused_task),
             Fact::TurnStarted { reserved, held_back, .. } => {
                 let Some((ledger, account)) = self.within(run) else { return };
                 ledger.set_hold_back(account, *held_back);
@@ -247,6 +247,14 @@ impl Books {
             && self.tasks.insert(task)
         {
             self.trees[tree].count_delegation();
+        }
+    }
+
+    /// A task that was refused at its start gives back what it was counted for.
+    fn refused(&mut self, run: &RunId, task: Option<TaskId>) {
+        let Some(tree) = self.entries.get(run).map(|entry| entry.tree) else { return };
+        if task.is_some_and(|task| !self.tasks.insert(task)) {
+            self.trees[tree].return_delegation();
         }
     }
 

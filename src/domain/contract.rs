@@ -293,6 +293,16 @@ impl Contract {
         &self.tools
     }
 
+    /// The same contract without a bound on the cost, for a model whose price is not known.
+    #[must_use]
+    pub fn without_cost(mut self) -> Self {
+        self.budget = self.budget.without_cost();
+        if let Some(share) = &mut self.share {
+            share.cost_usd = None;
+        }
+        self
+    }
+
     /// Its limits.
     pub fn budget(&self) -> &Budget {
         &self.budget

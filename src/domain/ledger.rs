@@ -10,6 +10,8 @@ use serde::{Deserialize, Serialize};
 use super::budget::{Budget, Dimension, Limit, PerDimension, Remaining, Totals};
 use super::usage::{MicroUsd, Usage};
 
+mod calls;
+
 /// What is left in one dimension.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Left {
@@ -83,10 +85,7 @@ impl From<&Usage> for Charge {
 /// Why a child cannot start: one shared dimension does not reach. `left` below zero means that a
 /// child of the same parent, or the parent itself, used more than it had.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error(
-    "{wanted} {dimension} cannot be reserved for a child, the parent has {left} left to give; \
-     ask for less or go on without a child"
-)]
+#[error("{}", self.words())]
 pub struct Shortfall {
     /// Which dimension.
     pub dimension: Dimension,
@@ -94,6 +93,28 @@ pub struct Shortfall {
     pub wanted: u64,
     /// What could be given, in the dimension's unit.
     pub left: i64,
+}
+
+impl Shortfall {
+    /// True if no request can be small enough: a child used more than it had.
+    pub fn is_overrun(&self) -> bool {
+        self.left < 0
+    }
+
+    fn words(&self) -> String {
+        let Self { dimension, wanted, left } = *self;
+        if self.is_overrun() {
+            format!(
+                "a child of this run used more {dimension} than it was given, and no other starts \
+                 after that; go on without another child"
+            )
+        } else {
+            format!(
+                "{wanted} {dimension} cannot be reserved for a child, the parent has {left} left to \
+                 give; ask for less or go on without a child"
+            )
+        }
+    }
 }
 
 /// One run's side of the ledger.
@@ -105,7 +126,8 @@ struct Account {
     used: PerDimension<u64>,
     /// What open children hold and have not used yet.
     reserved: PerDimension<u64>,
-    /// The worst case of the request that is on its way.
+    /// The worst case of the request that is on its way, or the calls of a batch that are promised
+    /// to run and have not begun.
     request: Charge,
     /// What is kept for one wrap-up request.
     hold_back: Charge,
@@ -167,6 +189,11 @@ impl Ledger {
     pub fn new(budget: Budget, totals: Totals) -> (Self, AccountId) {
         let accounts = vec![Account::new(None, budget)];
         (Self { accounts, totals, descendant_turns: 0, delegations: 0 }, AccountId(0))
+    }
+
+    /// The parent run's account.
+    pub fn root(&self) -> AccountId {
+        AccountId(0)
     }
 
     /// Opens a child's account and reserves its shared dimensions out of what `parent` has left,
@@ -292,6 +319,11 @@ impl Ledger {
     /// Counts a child that was started or queued.
     pub fn count_delegation(&mut self) {
         self.delegations = self.delegations.saturating_add(1);
+    }
+
+    /// Takes back what [`Self::count_delegation`] counted for a child that was refused at its start.
+    pub fn return_delegation(&mut self) {
+        self.delegations = self.delegations.saturating_sub(1);
     }
 
     /// Children started or queued so far.

@@ -183,6 +183,9 @@ impl Ending {
         if self == Self::Blocked(Code::Denied) {
             return "A call that it wanted to make was denied: take its answer as unfinished.";
         }
+        if self == Self::Blocked(Code::DelegationLimit) {
+            return "No other child starts in this answer: go on without one, or ask the user.";
+        }
         match self.status() {
             Status::Completed => {
                 "Done; its evidence marked verified was really shown to the child."

@@ -169,8 +169,22 @@ impl Prices {
     /// The most that this many tokens can cost, whatever of the prompt is cached, rounded up to a
     /// micro-dollar.
     pub fn cost(&self, input_tokens: u64, output_tokens: u64) -> MicroUsd {
-        let input = self.input.max(self.cache_write);
-        Self::sum([(input, input_tokens), (self.output, output_tokens)])
+        self.cost_after(0, input_tokens, output_tokens)
+    }
+
+    /// The same for a prompt whose first `prefix` tokens are in the provider's cache.
+    pub fn cost_after(&self, prefix: u64, input_tokens: u64, output_tokens: u64) -> MicroUsd {
+        let prefix = prefix.min(input_tokens);
+        Self::sum([
+            (self.cache_read.min(self.prompt()), prefix),
+            (self.prompt(), input_tokens - prefix),
+            (self.output, output_tokens),
+        ])
+    }
+
+    /// The most that a million prompt tokens can cost, in micro-dollars.
+    pub fn prompt(&self) -> u64 {
+        self.input.max(self.cache_write)
     }
 
     fn sum<const N: usize>(parts: [(u64, u64); N]) -> MicroUsd {

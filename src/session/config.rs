@@ -66,12 +66,15 @@ impl Pin {
 pub struct RunLimits {
     /// The set that children get their limits from.
     pub preset: Preset,
-    /// What a parent run gets.
+    /// What a parent run gets with a model whose price is known.
     pub parent: Budget,
     /// What its descendants get together.
     pub totals: Totals,
     /// What the whole session may cost.
     pub session_cost: Option<MicroUsd>,
+    /// True if the user asked for that bound. Then nobody answers whose price is not known; a bound
+    /// that only a project's file asks for is off with such a model.
+    pub cost_must_hold: bool,
 }
 
 impl RunLimits {
@@ -91,13 +94,20 @@ impl RunLimits {
                 active: keep(self.totals.active, old.totals.active, new.totals.active),
             },
             session_cost: self.session_cost,
+            cost_must_hold: self.cost_must_hold,
             ..new
         }
     }
 
     /// All of a preset.
     pub fn of(preset: Preset) -> Self {
-        Self { preset, parent: preset.parent(), totals: preset.totals(), session_cost: None }
+        Self {
+            preset,
+            parent: preset.parent(),
+            totals: preset.totals(),
+            session_cost: None,
+            cost_must_hold: false,
+        }
     }
 }
 

@@ -32,9 +32,9 @@ impl Errand {
         }
     }
 
-    /// Runs it to its end and tells how it ended. Returns the conversation and what it cost.
+    /// Runs it to its end and tells how it ended. Returns the conversation.
     /// `over` is set when nothing is left of the run but to tell its end.
-    pub(super) async fn carry_out(self, mut run: Run, over: Arc<AtomicBool>) -> (History, Usage) {
+    pub(super) async fn carry_out(self, mut run: Run, over: Arc<AtomicBool>) -> History {
         let ending = self.run(&mut run).await;
         over.store(true, Ordering::Release);
         finish(run, ending).await
@@ -84,7 +84,7 @@ async fn announce(run: &Run) {
         .await;
 }
 
-async fn finish(run: Run, ending: Ending) -> (History, Usage) {
+async fn finish(run: Run, ending: Ending) -> History {
     let shared = &run.shared;
     for child in run.record.unfinished_children() {
         shared.emit(unfinished_notice(child)).await;
@@ -102,7 +102,7 @@ async fn finish(run: Run, ending: Ending) -> (History, Usage) {
     }
     steering::tell_end(shared, finished).await;
     shared.host.run_ended(shared.contract.run());
-    (run.history, run.record.usage_total)
+    run.history
 }
 
 /// The end of a run of which nothing else is known.

@@ -44,7 +44,8 @@ use crate::domain::ledger::Ledger;
 use crate::domain::report::{By, Ending};
 use crate::domain::role::{OUTPUT_PER_REQUEST, Permission};
 use crate::domain::scope::PathScope;
-use crate::domain::usage::Usage;
+use crate::domain::usage::MicroUsd;
+use crate::domain::violation::Code;
 use crate::journal::hub::{Hub, HubOptions, HubTask, subscription};
 use crate::journal::redact::Redactor;
 use crate::provider::Provider;
@@ -99,12 +100,23 @@ async fn converse(
         redactor: Redactor::new(config.secrets.clone()),
     });
     if let Some(found) = look_around(&mut config).await {
-        config.provider = found.provider;
-        config.switch = found.switch;
+        take_found(&mut config, found);
     }
     let mut conversation = Conversation::open(config, hub, shadow).await;
     let reason = conversation.obey(&mut inbox).await;
     conversation.close(reason, hub_task).await;
+}
+
+/// Somebody whose price is not known cannot be held to a bound that the user asked for.
+fn take_found(config: &mut Config, found: Found) {
+    let identity = found.provider.identity();
+    if config.limits.cost_must_hold && identity.prices.is_none() {
+        let text = budget::not_held(&identity.model);
+        config.notices.push((Level::Warning, Code::InvalidBudget.to_string(), text));
+        return;
+    }
+    config.provider = found.provider;
+    config.switch = found.switch;
 }
 
 async fn look_around(config: &mut Config) -> Option<Found> {
@@ -116,7 +128,7 @@ struct Running {
     id: RunId,
     scope: CancelScope,
     shared: Arc<RunShared>,
-    task: JoinHandle<(History, Usage)>,
+    task: JoinHandle<History>,
     /// True once it has told its end; then there is nothing left to cancel.
     over: Arc<AtomicBool>,
     /// The conversation as it was before.
@@ -148,27 +160,24 @@ struct Conversation {
     shells: u32,
     /// The newest run that answers, or answered, the user.
     newest: Option<RunId>,
-    spent: Usage,
+    /// What all runs before cost, as far as prices were known.
+    spent: MicroUsd,
 }
 
 /// What the loop woke up for.
 enum Woken {
     Command(Option<Command>),
-    RunEnded(Result<(History, Usage), tokio::task::JoinError>),
+    RunEnded(Result<History, tokio::task::JoinError>),
     TimeIsUp,
 }
 
 impl Conversation {
     async fn open(config: Config, hub: Hub, shadow: Shadow) -> Self {
         let identity = config.provider.identity().clone();
-        let mut limits = config.limits;
-        if identity.prices.is_none() {
-            limits.parent = limits.parent.without_cost();
-        }
         let conversation = Self {
             provider: config.provider,
             switch: config.switch,
-            limits,
+            limits: config.limits,
             permissions: config.permissions,
             keep_trust: config.keep_trust,
             rules_left_out: Vec::new(),
@@ -184,7 +193,7 @@ impl Conversation {
             shell: None,
             shells: 0,
             newest: None,
-            spent: Usage::none(),
+            spent: MicroUsd::default(),
             host: Arc::new(Host {
                 hub,
                 toolbox: config.toolbox,
@@ -221,7 +230,7 @@ impl Conversation {
                 model: identity.model,
                 permission_mode: config.mode.name().to_owned(),
                 fence: fence.to_string(),
-                budget: limits.parent,
+                budget: conversation.budget(),
             })
             .await;
         if let Some(text) = held::unfenced(&conversation.host, &conversation.permissions, &fence) {
@@ -328,13 +337,11 @@ impl Conversation {
         self.begin(Errand::Compact).await;
     }
 
-    async fn run_ended(&mut self, ended: Result<(History, Usage), tokio::task::JoinError>) {
+    async fn run_ended(&mut self, ended: Result<History, tokio::task::JoinError>) {
         let Some(running) = self.running.take() else { return };
+        self.spent = self.spent + running.shared.tree.spent();
         match ended {
-            Ok((history, usage)) => {
-                self.history = history;
-                self.spent += usage;
-            }
+            Ok(history) => self.history = history,
             Err(error) => self.run_lost(running, &error).await,
         }
         // Stopping has emptied the inbox; what is in it now was typed after that.
@@ -403,7 +410,7 @@ impl Conversation {
         });
         let system = briefing::parent_prompt(&roles, &contract, host.asker);
         let schemas = host.toolbox.schemas(&tools);
-        let tree = RunTree::new(self.switch.clone(), ledger, roles);
+        let tree = RunTree::new(self.switch.clone(), self.limits.cost_must_hold, ledger, roles);
         RunShared {
             standing_tokens: standing_tokens(&system, &schemas),
             system: system.into(),

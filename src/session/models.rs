@@ -44,9 +44,9 @@ impl Conversation {
             None => Err(format!("{} has no other model", self.provider.identity().provider)),
         };
         let fact = match switched {
+            Ok(provider) if !self.can_hold_cost(&*provider) => self.cost_not_held(model),
             Ok(provider) => {
                 self.provider = provider;
-                self.fit_limits_to_price();
                 let text = format!("from the next message on {model} answers");
                 Fact::notice(Level::Info, "MODEL_SET", text)
             }

@@ -57,7 +57,7 @@ pub fn config(settings: &Settings) -> Result<Config, SetupError> {
     let plan = server::Plan::of(settings);
     let provider = plan.build()?;
     let identity = provider.identity();
-    let parent = settings.limits.parent_for(&identity.model, identity.prices.is_some())?;
+    settings.limits.parent_for(&identity.model, identity.prices.is_some())?;
     let id = SessionId(Uuid::now_v7());
     let workspace = Workspace::open_with(&settings.workspace, &settings.hands.add_dirs)?;
     let workspace = Arc::new(workspace);
@@ -72,9 +72,10 @@ pub fn config(settings: &Settings) -> Result<Config, SetupError> {
         workspace,
         limits: RunLimits {
             preset: settings.limits.preset,
-            parent,
+            parent: settings.limits.parent,
             totals: settings.limits.totals,
             session_cost: settings.limits.session_cost(),
+            cost_must_hold: settings.limits.cost_must_hold(),
         },
         permissions: permissions(&settings.hands),
         mode: settings.hands.mode,

@@ -103,9 +103,8 @@ impl Conversation {
     /// By how much the money of the parent's run may grow: what the session's own bound leaves.
     fn money_left(&self, target: Target, run: &RunShared) -> Option<MicroUsd> {
         let bound = self.limits.session_cost.filter(|_| target == Target::Parent)?;
-        let spent = self.spent.cost_usd.unwrap_or_default();
         let given = run.tree.ledger().limits(run.account)[Dimension::CostUsd].finite().unwrap_or(0);
-        Some(MicroUsd(bound.0.saturating_sub(spent.0).saturating_sub(given)))
+        Some(MicroUsd(bound.0.saturating_sub(self.spent.0).saturating_sub(given)))
     }
 }
 

@@ -67,6 +67,11 @@ impl Limits {
         self.max_cost.and_then(Limit::finite).map(MicroUsd)
     }
 
+    /// True if the user bounded the cost, so that a price must be known.
+    pub fn cost_must_hold(&self) -> bool {
+        self.session_cost().is_some() && !self.max_cost_of_project
+    }
+
     /// The parent's budget with a model whose price is known or not. A limit on the cost that the
     /// user asked for cannot be held without a price, and is then an error.
     pub fn parent_for(&self, model: &str, priced: bool) -> Result<Budget, SettingsError> {

@@ -182,7 +182,7 @@ pub enum Fact {
         message: String,
         /// All of them.
         violations: Vec<Violation>,
-        /// The id of a task that was refused at its start: it stays used, and counts as a delegation.
+        /// The id of a task that was refused at its start: it stays used; its delegation is given back.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         refused_task: Option<TaskId>,
     },

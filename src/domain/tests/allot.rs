@@ -89,7 +89,7 @@ fn what_is_left_out_comes_from_the_role_and_is_cut_below_the_parent() {
     host.remaining[Dimension::Duration] = Left::Of(90_000);
     let contract = host.narrow(&request()).unwrap();
     assert_eq!(contract.budget()[Dimension::Turns].finite(), Some(4));
-    assert_eq!(contract.budget()[Dimension::Duration].finite(), Some(89_999));
+    assert_eq!(contract.budget()[Dimension::Duration].finite(), Some(81_000));
     assert_eq!(contract.share().unwrap().turns, Some(0.8));
 }
 

@@ -11,10 +11,15 @@ use crate::domain::usage::{MicroUsd, Prices, Usage};
 
 const ASK: Ask = Ask {
     prompt_tokens: 1_000,
+    cached_tokens: 0,
     output_per_request: 8_192,
     model_max_output: 64_000,
     prices: Some(Prices::uncached(1_000_000, 4_000_000)),
 };
+
+/// A model whose cache is cheap to read and dear to write.
+const CACHING: Prices =
+    Prices { input: 1_000_000, output: 4_000_000, cache_read: 100_000, cache_write: 1_250_000 };
 
 fn with(changes: &[(Dimension, u64)]) -> (Ledger, AccountId) {
     let mut limits = Preset::Normal.parent();
@@ -109,6 +114,43 @@ fn the_hold_back_is_one_wrap_up_at_the_current_prompt() {
 }
 
 #[test]
+fn what_the_last_request_sent_is_priced_as_read_from_the_cache_but_for_a_wrap_up() {
+    let ask = Ask { cached_tokens: 800, prices: Some(CACHING), ..ASK };
+    assert_eq!(worst_case(&ask, 10).cost, MicroUsd(80 + 250 + 40));
+    assert_eq!(worst_case(&Ask { cached_tokens: 2_000, ..ask }, 10).cost, MicroUsd(100 + 40));
+    assert_eq!(hold_back(&ask, Limit::Of(400)).cost, MicroUsd(1_250 + 400));
+    let plain = Ask { cached_tokens: 800, ..ASK };
+    assert_eq!(worst_case(&plain, 10).cost, MicroUsd(1_000 + 40), "a provider without a cache");
+    // The wrap-up keeps 1,250 + 4 x 1,024 and the prompt takes 330.
+    let (ledger, root) = with(&[(Dimension::CostUsd, 1_250 + 4_096 + 330 + 4 * 300)]);
+    assert_eq!(plan(&ledger, root, &ask), Plan::Turn { max_tokens: 300 });
+    let uncached = Ask { cached_tokens: 0, ..ask };
+    assert!(matches!(plan(&ledger, root, &uncached), Plan::WrapUp { .. }));
+}
+
+#[test]
+fn results_are_given_the_room_that_the_next_request_is_planned_with() {
+    // The dearest price of a prompt holds for both: 2 x 3,000 tokens in beside 1,024 + 256 out.
+    let ask = Ask { prices: Some(CACHING), ..ASK };
+    let (ledger, root) = with(&[(Dimension::CostUsd, 7_500 + 4 * 1_280)]);
+    assert_eq!(room_for_results(&ledger, root, &ask, 0), Some(2_000));
+    let grown = Ask { prompt_tokens: 3_000, ..ask };
+    assert_eq!(plan(&ledger, root, &grown), Plan::Turn { max_tokens: 256 });
+    let more = Ask { prompt_tokens: 3_001, ..ask };
+    assert!(matches!(plan(&ledger, root, &more), Plan::WrapUp { .. }));
+}
+
+#[test]
+fn reports_get_room_where_only_the_wrap_up_can_follow() {
+    let (ledger, root) = with(&[(Dimension::InputTokens, 4_000)]);
+    assert_eq!(room_for_results(&ledger, root, &ASK, 0), Some(1_000));
+    assert_eq!(room_for_results(&ledger, root, &ASK, 2_700), Some(2_700));
+    assert_eq!(room_for_results(&ledger, root, &ASK, 9_000), Some(3_000));
+    let grown = Ask { prompt_tokens: 4_000, ..ASK };
+    assert!(matches!(plan(&ledger, root, &grown), Plan::WrapUp { .. }));
+}
+
+#[test]
 fn a_stale_hold_back_in_the_ledger_does_not_change_the_plan() {
     let (mut ledger, root) = with(&[]);
     let before = plan(&ledger, root, &ASK);
@@ -120,18 +162,18 @@ fn a_stale_hold_back_in_the_ledger_does_not_change_the_plan() {
 #[test]
 fn results_get_the_room_that_the_next_request_and_its_wrap_up_leave() {
     let (ledger, root) = with(&[(Dimension::InputTokens, 10_000)]);
-    assert_eq!(room_for_results(&ledger, root, &ASK), Some(4_000));
+    assert_eq!(room_for_results(&ledger, root, &ASK, 0), Some(4_000));
     let (ledger, root) = with(&[(Dimension::InputTokens, 1_500)]);
-    assert_eq!(room_for_results(&ledger, root, &ASK), Some(0));
+    assert_eq!(room_for_results(&ledger, root, &ASK, 0), Some(0));
     // The next turn is the last: it needs no second wrap-up.
     let (ledger, root) = with(&[(Dimension::InputTokens, 10_000), (Dimension::Turns, 1)]);
-    assert_eq!(room_for_results(&ledger, root, &ASK), Some(9_000));
+    assert_eq!(room_for_results(&ledger, root, &ASK, 0), Some(9_000));
     let unlimited = PerDimension::from_fn(|_| Limit::Unlimited);
     let (ledger, root) = Ledger::new(unlimited, Preset::Normal.totals());
-    assert_eq!(room_for_results(&ledger, root, &ASK), None);
+    assert_eq!(room_for_results(&ledger, root, &ASK, 0), None);
     // Money for 2 x 3,000 tokens in beside 1,024 + 256 out.
     let (ledger, root) = with(&[(Dimension::CostUsd, 6_000 + 4 * 1_280)]);
-    assert_eq!(room_for_results(&ledger, root, &ASK), Some(2_000));
+    assert_eq!(room_for_results(&ledger, root, &ASK, 0), Some(2_000));
 }
 
 /// One honest run: the provider stays within its worst case and results stay within their room.
@@ -162,8 +204,9 @@ fn run(limits: Budget, ask: Ask, growth: &[(u64, u64)]) -> Vec<Plan> {
             break;
         }
         ledger.charge_calls(root, 1);
+        ask.cached_tokens = ask.prompt_tokens;
         ask.prompt_tokens += usage.output_tokens;
-        let most = room_for_results(&ledger, root, &ask).unwrap_or(u64::MAX);
+        let most = room_for_results(&ledger, root, &ask, 0).unwrap_or(u64::MAX);
         ask.prompt_tokens += result.min(most);
     }
     plans
@@ -176,6 +219,7 @@ proptest! {
     fn an_honest_run_ends_by_itself_within_its_budget(
         turns in 1..30_u64, calls in 1..40_u64, input in 1_000..200_000_u64,
         output in 4..40_000_u64, micro in 1_000..2_000_000_u64, prompt in 1..3_000_u64,
+        prices in proptest::sample::select(vec![ASK.prices, Some(CACHING)]),
         growth in proptest::collection::vec((0..3_000_u64, 0..20_000_u64), 1..8),
     ) {
         let limits = PerDimension::from_fn(|dimension| Limit::Of(match dimension {
@@ -186,7 +230,7 @@ proptest! {
             Dimension::CostUsd => micro,
             Dimension::Duration => 1,
         }));
-        let plans = run(limits, Ask { prompt_tokens: prompt, ..ASK }, &growth);
+        let plans = run(limits, Ask { prompt_tokens: prompt, prices, ..ASK }, &growth);
         let requests = plans.iter().filter(|plan| !matches!(plan, Plan::Salvage { .. })).count();
         prop_assert!(u64::try_from(requests).unwrap() <= turns);
         let ended = !matches!(plans.last(), Some(Plan::Turn { .. }) | None);
