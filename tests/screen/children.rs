@@ -70,7 +70,7 @@ fn the_calls_before_can_be_shown_and_stay_where_they_are() {
     let text = watch.text();
     assert!(text.contains("read_file f1.rs") && !text.contains("earlier calls"), "{text}");
     assert!(text.contains("↓ more"), "{text}");
-    let body = |text: &str| text.lines().skip(5).take(25).map(right).collect::<Vec<_>>();
+    let body = |text: &str| text.lines().skip(6).take(24).map(right).collect::<Vec<_>>();
     for number in 61..70 {
         reads(&mut watch.feed, number);
     }
