@@ -9,6 +9,7 @@ use std::sync::{Arc, Mutex};
 use futures_util::FutureExt;
 use tokio::time::Instant;
 
+use super::apart::apart;
 use super::briefing::Briefings;
 use super::cancel::{CancelScope, LiveTask};
 use super::dispatch::CallEnd;
@@ -116,17 +117,17 @@ pub async fn run_child(parent: &Arc<RunShared>, call: &ToolCall, ticket: Ticket)
     let (request, paths) = (&ticket.request, parent.contract.paths());
     let rules = guidance::for_request(&parent.host, request, paths, &ticket.scope).await;
     let delegation = Delegation { parent, call, ticket: &ticket, rules: &rules, issue };
-    let mut end = match open(&delegation).await {
+    let mut end = match apart(|| open(&delegation)).await {
         Ok((contract, account, provider)) => {
             let seat = parent.seat.child(ticket.task, place);
             let child = Child { ticket: &ticket, contract, account, provider, seat };
-            let (end, place) = start(parent, call, child).await;
+            let (end, place) = apart(|| start(parent, call, child)).await;
             goes_on.hand_on(place);
             end
         }
         Err(unstarted) => {
             goes_on.hand_on(Some(place));
-            not_started(parent, call, &ticket, unstarted).await
+            apart(|| not_started(parent, call, &ticket, unstarted)).await
         }
     };
     end.duration_ms = end.duration_ms.saturating_add(queued_ms);
@@ -221,9 +222,9 @@ async fn start(
     // Only now, so that nothing that is done to the run is told before its start.
     ticket.live.begin(&child);
     let mut run = Run::new(Arc::clone(&child), History::new(), None);
-    let begun = AssertUnwindSafe(begin(&mut run)).catch_unwind().await;
+    let begun = AssertUnwindSafe(apart(|| begin(&mut run))).catch_unwind().await;
     let ending = begun.unwrap_or_else(|_| run.internal(&"the end of the run panicked"));
-    let end = reporting::finish(parent, ticket, run, ending).await;
+    let end = apart(|| reporting::finish(parent, ticket, run, ending)).await;
     // What is given back is told before another task can be given it: whoever reads the record finds
     // room for every share in it.
     drop(settlement);
@@ -237,7 +238,7 @@ async fn begin(run: &mut Run) -> Ending {
     }
     let fact = Fact::Message(MessageFact::user(message));
     run.shared.emit(fact).await;
-    Box::pin(run_agent(run)).await
+    apart(|| run_agent(run)).await
 }
 
 pub(super) fn task_end(child: ChildEnd, ending: Ending, json: String) -> CallEnd {

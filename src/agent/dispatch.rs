@@ -8,6 +8,7 @@ use futures_util::stream::FuturesUnordered;
 use futures_util::{FutureExt, StreamExt};
 use serde_json::Value;
 
+use super::apart::apart;
 use super::delegate::{self, Ticket};
 use super::record::ChildEnd;
 use super::room::Room;
@@ -80,7 +81,7 @@ impl Planned {
 /// Runs a batch. Afterwards `run.settled` holds one result for each call.
 pub async fn dispatch(run: &mut Run, calls: Vec<ToolCall>) -> Result<(), Ending> {
     let mut batch = Batch::new(run, calls);
-    let planned = admit_all(run, &batch.calls, batch.room.tokens).await;
+    let planned = apart(|| admit_all(run, &batch.calls, batch.room.tokens)).await;
     for segment in segments(planned) {
         let tasks = segment.iter().filter(|(_, planned)| planned.is_task()).count();
         run.shared.seat.begin(segment.len() - tasks, tasks);
@@ -93,7 +94,8 @@ pub async fn dispatch(run: &mut Run, calls: Vec<ToolCall>) -> Result<(), Ending>
                 running.push(perform(shared, call, planned).map(move |end| (index, end)));
             }
             let Some((index, end)) = running.next().await else { break };
-            let finished = AssertUnwindSafe(batch.finish(run, index, end)).catch_unwind().await;
+            let finished =
+                AssertUnwindSafe(apart(|| batch.finish(run, index, end))).catch_unwind().await;
             if let Err(panic) = finished {
                 // The run fails; what runs beside that comes to its own end first.
                 run.shared.scope.fire(Ending::Cancelled(By::Parent));
@@ -196,7 +198,7 @@ async fn answer_refused(run: &mut Run, call: &ToolCall, refused: Refused) -> Cal
 
 async fn perform(shared: Arc<RunShared>, call: ToolCall, planned: Planned) -> CallEnd {
     let is_task = planned.is_task();
-    let end = guarded(&shared, call, planned).await;
+    let end = apart(|| guarded(&shared, call, planned)).await;
     if !is_task {
         shared.seat.call_ended();
     }
@@ -208,9 +210,9 @@ async fn guarded(shared: &Arc<RunShared>, call: ToolCall, planned: Planned) -> C
     let guarded = AssertUnwindSafe(async {
         match planned {
             Planned::Decided(end) => *end,
-            Planned::Task(ticket) => delegate::run_child(shared, &call, *ticket).await,
+            Planned::Task(ticket) => apart(|| delegate::run_child(shared, &call, *ticket)).await,
             Planned::Tool { tool, arguments } => {
-                use_tool::use_tool(shared, &call, &tool, arguments).await
+                apart(|| use_tool::use_tool(shared, &call, &tool, arguments)).await
             }
         }
     });

@@ -10,6 +10,7 @@
 //! run), [`conclude`] (the report).
 
 mod answer;
+mod apart;
 pub mod approvals;
 mod approve;
 pub mod below;

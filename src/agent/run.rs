@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use futures_util::FutureExt;
 
+use super::apart::apart;
 use super::cancel::CancelScope;
 use super::clock::RunClock;
 use super::host::{Host, Inbox, RunTree};
@@ -223,7 +224,7 @@ impl Run {
 pub async fn run_agent(run: &mut Run) -> Ending {
     let shared = Arc::clone(&run.shared);
     let ending = {
-        let looped = AssertUnwindSafe(turn_after_turn(run)).catch_unwind();
+        let looped = AssertUnwindSafe(apart(|| turn_after_turn(run))).catch_unwind();
         tokio::pin!(looped);
         let in_time = tokio::select! {
             biased;
@@ -262,7 +263,7 @@ fn was_blocked(run: &Run) -> bool {
 
 async fn turn_after_turn(run: &mut Run) -> Ending {
     loop {
-        match step(run).await {
+        match apart(|| step(run)).await {
             Ok(ControlFlow::Continue(())) => {}
             Ok(ControlFlow::Break(ending)) | Err(ending) => return ending,
         }
@@ -275,19 +276,19 @@ async fn step(run: &mut Run) -> Result<ControlFlow<Ending>, Ending> {
         return Err(ending);
     }
     steering::boundary(run).await?;
-    compact::if_due(run).await?;
+    apart(|| compact::if_due(run)).await?;
     // A summary takes as long as a turn does; the run may have been paused meanwhile.
     steering::boundary(run).await?;
     let mut plan = run.plan()?;
     run.begin_turn(&plan);
-    let answer = match turn::take(run, &mut plan).await {
+    let answer = match apart(|| turn::take(run, &mut plan)).await {
         Err(Ending::Failed(Code::ContextExceeded)) if compact::after_refusal(run).await => {
             return Ok(ControlFlow::Continue(()));
         }
         taken => taken?,
     };
     let stop = answer.stop_reason.clone();
-    let calls = run.enter(answer).await?;
+    let calls = apart(|| run.enter(answer)).await?;
     if let Some(dimension) = run.shared.tree.ledger().overrun(run.shared.account) {
         return Err(Ending::Overrun(dimension));
     }
@@ -295,17 +296,17 @@ async fn step(run: &mut Run) -> Result<ControlFlow<Ending>, Ending> {
         return Ok(ControlFlow::Break(wrapped_up(&plan, last, calls.is_empty(), stop.as_ref())));
     }
     if calls.is_empty() {
-        return final_text(run, stop).await;
+        return apart(|| final_text(run, stop)).await;
     }
     if stop == Some(StopReason::MaxTokens) {
         let reason = "the output limit cut this message; ask again in smaller pieces";
-        refuse_all(run, reason, Failure::NotRun).await;
+        apart(|| refuse_all(run, reason, Failure::NotRun)).await;
     } else {
-        dispatch::dispatch(run, calls).await?;
+        apart(|| dispatch::dispatch(run, calls)).await?;
         let results = std::mem::take(&mut run.settled);
         run.history.settle(results).map_err(|error| run.internal(&error))?;
     }
-    hear_inbox(run).await?;
+    apart(|| hear_inbox(run)).await?;
     Ok(ControlFlow::Continue(()))
 }
 

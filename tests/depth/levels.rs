@@ -261,9 +261,20 @@ async fn the_same_task_again_is_refused_at_every_depth() {
     }
 }
 
-/// B049, where every level words it differently, so that only the floor and the totals end it.
-#[tokio::test(start_paused = true)]
-async fn a_task_in_ever_new_words_ends_at_the_floor_and_the_totals() {
+/// B049, where every level words it differently, so that only the floor and the totals end it. All
+/// levels stand on the stack of one thread, which has half of what such threads usually have.
+#[test]
+fn a_task_in_ever_new_words_ends_at_the_floor_and_the_totals() {
+    let levels = || {
+        let mut runtime = tokio::runtime::Builder::new_current_thread();
+        let runtime = runtime.enable_all().start_paused(true).build().unwrap();
+        runtime.block_on(ever_new_words());
+    };
+    let thread = std::thread::Builder::new().stack_size(1024 * 1024);
+    thread.spawn(levels).unwrap().join().unwrap();
+}
+
+async fn ever_new_words() {
     for (depth, delegations, most) in [(1, 100, 20), (3, 8, 8), (4, 8, 8)] {
         let again =
             call("k{n}", "task", json!({ "task": "self {n} again", "expected_output": "x" }));
