@@ -1,6 +1,6 @@
 //! The conversation's rows.
 
-use crate::domain::event::{Level, Timestamp};
+use crate::domain::event::Timestamp;
 use crate::story::{Asker, Body, Call, Doing, Entry, Node, Story};
 
 use super::super::conversation_pane::{Item, gap};
@@ -8,7 +8,7 @@ use super::super::lang::Lang;
 use super::super::layout::Focus;
 use super::super::paint::{Row, Tone, piece};
 use super::super::screen::{Answers, Screen};
-use super::{changes, words};
+use super::{changes, remark, words};
 
 /// The rows that are in view.
 pub fn rows(story: &Story, screen: &Screen, now: Timestamp) -> Vec<Row> {
@@ -55,11 +55,7 @@ fn entry(
         Body::User { .. } => signed("❯", row, text, Tone::Strong, Tone::Strong),
         Body::Assistant(_) => signed("●", row, text, Tone::Good, Tone::Plain),
         Body::Notice(notice) => {
-            let (sign, tone) = match notice.level {
-                Level::Info => ("·", Tone::Quiet),
-                Level::Warning => ("⚠", Tone::Warning),
-                Level::Error => ("✗", Tone::Bad),
-            };
+            let (sign, tone) = remark::sign(notice.level);
             signed(sign, row, text, tone, tone)
         }
         Body::Call(call) if row > 0 => match call.tail().get(row - 1) {

@@ -114,7 +114,8 @@ fn row(
         Line::Changed => changed(node, screen, &blank),
         Line::Notice(index) => match node.notices.get(index) {
             Some(notice) => {
-                inner(&format!("⚠ {}", remark::notice(notice, screen.lang)), Tone::Warning)
+                let (sign, tone) = remark::sign(notice.level);
+                inner(&format!("{sign} {}", remark::notice(notice, screen.lang)), tone)
             }
             None => Row::default(),
         },

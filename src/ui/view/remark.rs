@@ -1,10 +1,21 @@
-//! What was done to a run, in words of both languages; what the runtime says itself stays as it is.
+//! What is remarked on a run, and what was done to it, in words of both languages; what the runtime says itself stays as it is.
 
 use std::borrow::Cow;
 
+use crate::domain::event::Level;
 use crate::story::{EXTENDED, Notice, STEERED, WRAP_UP};
 
 use super::super::lang::Lang;
+use super::super::paint::Tone;
+
+/// What stands before a notice, and in which tone.
+pub fn sign(level: Level) -> (&'static str, Tone) {
+    match level {
+        Level::Info => ("·", Tone::Quiet),
+        Level::Warning => ("⚠", Tone::Warning),
+        Level::Error => ("✗", Tone::Bad),
+    }
+}
 
 /// A notice as a person reads it.
 pub fn notice(notice: &Notice, lang: Lang) -> Cow<'_, str> {
