@@ -151,7 +151,7 @@ fn run_started(role: &str, depth: u32) -> Fact {
             share: None,
             provider: "script".to_owned(),
             model: "m".to_owned(),
-            host: None,
+            goes_to: None,
         },
         totals: None,
     }

@@ -215,7 +215,7 @@ async fn start(
             role: child.contract.role().to_owned(),
             description: Some(child.contract.description().to_owned()),
             depth: child.contract.depth(),
-            contract: child.contract.view().going_to(child.provider.identity().host.clone()),
+            contract: child.contract.view().going_to(child.provider.identity().destination()),
             totals: None,
         })
         .await;

@@ -5,7 +5,6 @@ use super::delegate::{Ticket, with_grant};
 use super::queue;
 use super::run::RunShared;
 use crate::domain::approval::{Answer, ApprovePolicy, Asker, Decider, Decision};
-use crate::domain::budget::{Dimension, Limit};
 use crate::domain::contract::{Contract, Issue};
 use crate::domain::event::{Fact, Level, Origin, Preflight};
 use crate::domain::grant::Grant;
@@ -69,14 +68,11 @@ pub(super) async fn agree(
     let preflight = Preflight {
         role: shown.role().to_owned(),
         description: shown.description().to_owned(),
-        contract: shown.view().going_to(provider.identity().host.clone()),
+        contract: shown.view().going_to(provider.identity().destination()),
     };
     let amendment = ask(delegation, preflight).await?;
     queue::may_start(delegation.parent, delegation.ticket).await.map_err(Unstarted::Cancelled)?;
-    let contract = narrow_again(delegation, &shown, &amendment)?;
-    // A model without a price has none by now either.
-    let unpriced = shown.budget()[Dimension::CostUsd] == Limit::Off;
-    Ok(if unpriced { contract.without_cost() } else { contract })
+    Ok(narrow_again(delegation, &shown, &amendment)?)
 }
 
 /// Time passed while the person read: what the parent has left now decides, and what was shown.

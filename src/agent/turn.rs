@@ -10,7 +10,7 @@ use tokio::time::timeout;
 use super::late::{self, Writing};
 use super::run::{Run, RunShared};
 use super::steering::{self, LastTurn, Waiter};
-use crate::domain::event::Fact;
+use crate::domain::event::{Fact, Level};
 use crate::domain::ledger::Charge;
 use crate::domain::message::{AssistantMessage, Block, Message, StopReason};
 use crate::domain::report::{By, Ending};
@@ -72,7 +72,7 @@ pub async fn take(run: &mut Run, plan: &mut TurnPlan) -> Result<AssistantMessage
         if let Some(wait) = wait_before_next_try(&run.shared, &broken, &answer, tries) {
             tries += 1;
             wait_to_retry(&run.shared, &broken, wait, tries).await?;
-            run.plan_again(plan)?;
+            plan_again(run, plan).await?;
             continue;
         }
         run.record.tokens_after_cancel += answer.late_tokens;
@@ -112,6 +112,18 @@ async fn wait_to_retry(
     shared.emit(Fact::RetryScheduled { delay_ms, http_status, attempt: next_try, reason }).await;
     shared.scope.race(tokio::time::sleep(wait)).await?;
     steering::gate(&shared.steering, &shared.scope, Waiter::Run(&shared.clock)).await.map(drop)
+}
+
+/// Plans the next try of a turn, and tells if it became the last one: the turn began as another.
+async fn plan_again(run: &Run, plan: &mut TurnPlan) -> Result<(), Ending> {
+    let was_last = plan.wrap_up.is_some();
+    run.plan_again(plan)?;
+    if !was_last && plan.wrap_up.is_some() {
+        let words = "after a failed try too little is left for more than a last answer: this turn \
+                     became the wrap-up";
+        run.shared.emit(Fact::notice(Level::Info, "LAST_TURN", words)).await;
+    }
+    Ok(())
 }
 
 /// Why a stream was not followed to its end.

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
-use super::budget::Budget;
+use super::budget::{Budget, Dimension, Limit};
 use super::context_store::{Snippet, SnippetCard};
 use super::event::{ContractView, Share, Timestamp};
 use super::fingerprint::fingerprint;
@@ -160,7 +160,11 @@ impl Contract {
         amendment: &Amendment,
     ) -> Result<Self, Refusal> {
         let ceiling = amendment.ceiling(&shown.budget);
-        let now = narrow::narrow(grant, &amendment.apply(request), issue, Some(&ceiling))?;
+        let mut now = narrow::narrow(grant, &amendment.apply(request), issue, Some(&ceiling))?;
+        // What its own model costs was not known when it was shown, and nobody could lower it.
+        if shown.budget[Dimension::CostUsd] == Limit::Off {
+            now = now.without_cost();
+        }
         match preflight::beyond(shown, &now) {
             Some(violation) => Err(Refusal::because(violation)),
             None => Ok(now),
@@ -204,7 +208,7 @@ impl Contract {
             share: self.share,
             provider: self.provider.clone(),
             model: self.model.clone(),
-            host: None,
+            goes_to: None,
         }
     }
 

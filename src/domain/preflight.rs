@@ -239,7 +239,7 @@ fn seconds(ms: f64) -> f64 {
     seconds
 }
 
-/// The lower of two limits. A dimension that is not measured stays so.
+/// The lower of two limits. What is not measured on one side holds the other one back in nothing.
 pub(super) fn lower_of(one: Limit, other: Limit) -> Limit {
     match (one, other) {
         (Limit::Of(one), Limit::Of(other)) => Limit::Of(one.min(other)),

@@ -33,6 +33,7 @@ use std::time::Duration;
 use futures_util::Stream;
 use serde_json::Value;
 
+use crate::domain::event::Destination;
 use crate::domain::ids::RunId;
 use crate::domain::message::{Message, StopReason, ToolCall, ToolSchema};
 use crate::domain::usage::{Prices, Usage};
@@ -56,6 +57,13 @@ pub struct Identity {
     pub context_window: Option<u64>,
     /// True if there is a language model behind it.
     pub is_language_model: bool,
+}
+
+impl Identity {
+    /// Where its requests go.
+    pub fn destination(&self) -> Destination {
+        Destination { host: self.host.clone() }
+    }
 }
 
 /// Whether the model may or must call tools.

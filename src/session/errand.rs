@@ -78,7 +78,7 @@ async fn announce(run: &Run) {
             role: shared.contract.role().to_owned(),
             description: None,
             depth: 0,
-            contract: shared.contract.view().going_to(shared.provider.identity().host.clone()),
+            contract: shared.contract.view().going_to(shared.provider.identity().destination()),
             totals: Some(totals),
         })
         .await;

@@ -40,6 +40,8 @@ async fn a_try_that_leaves_only_a_wrap_up_is_followed_by_one() {
     assert_eq!((&first.tool_choice, &second.tool_choice), (&ToolChoice::Auto, &ToolChoice::None));
     let words = format!("{:?}", second.messages.last().unwrap());
     assert!(words.contains("Answer now with what you have"), "{words}");
+    let told = |fact: &&Fact| matches!(fact, Fact::Notice { code, .. } if code == "LAST_TURN");
+    assert_eq!(played.facts().filter(told).count(), 1, "the turn began as another");
 }
 
 #[tokio::test(start_paused = true)]

@@ -107,7 +107,7 @@ pub fn run_started(role: &str, depth: u32, prompt: &str) -> Fact {
             share: None,
             provider: "script".to_owned(),
             model: "script".to_owned(),
-            host: None,
+            goes_to: None,
         },
         totals: None,
     }

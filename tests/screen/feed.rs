@@ -112,7 +112,7 @@ pub fn contract(prompt: &str) -> ContractView {
         share: Some(Share { turns: Some(0.5), input_tokens: Some(0.125), ..Share::default() }),
         provider: "script".to_owned(),
         model: "demo-1".to_owned(),
-        host: None,
+        goes_to: None,
     }
 }
 

@@ -3,7 +3,7 @@
 use offshoot::domain::approval::{Answer, Decision};
 use offshoot::domain::budget::Dimension;
 use offshoot::domain::command::Command;
-use offshoot::domain::event::{Fact, Origin, Preflight};
+use offshoot::domain::event::{Destination, Fact, Origin, Preflight};
 use offshoot::domain::ids::{CallId, RunId, TaskId};
 use offshoot::ui::Lang;
 
@@ -25,7 +25,7 @@ fn asked() -> Feed {
         contract("Find out which test framework this project uses, and where it is set up.");
     given.done_when = Some("name and file are known".to_owned());
     given.must_not = Some("guess from the language alone".to_owned());
-    given.host = Some("api.example.org".to_owned());
+    given.goes_to = Some(Destination { host: Some("api.example.org".to_owned()) });
     let preflight = Preflight {
         role: "researcher".to_owned(),
         description: "find the test framework".to_owned(),

@@ -34,8 +34,8 @@ mod parts;
 
 pub use account::{Account, Amounts};
 pub use parts::{
-    Change, ChangedPath, ContractView, MessageFact, Preflight, RawOutput, Receipt, RunFinished,
-    Share, Speaker,
+    Change, ChangedPath, ContractView, Destination, MessageFact, Preflight, RawOutput, Receipt,
+    RunFinished, Share, Speaker,
 };
 
 pub use crate::domain::stamp::{Origin, Timestamp};

@@ -60,8 +60,15 @@ pub struct ContractView {
     pub provider: String,
     /// With which model.
     pub model: String,
-    /// The host that its requests go to; `None` if nothing leaves the program.
+    /// Where its requests go; `None` if that is not known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub goes_to: Option<Destination>,
+}
+
+/// Where a run's requests go.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Destination {
+    /// To this host; `None` if nothing leaves the program, because it answers itself.
     pub host: Option<String>,
 }
 
@@ -71,10 +78,10 @@ impl ContractView {
         self.context.iter().take(self.context.len().saturating_sub(usize::from(self.rules)))
     }
 
-    /// The same view with the host that requests go to.
+    /// The same view with where its requests go.
     #[must_use]
-    pub fn going_to(mut self, host: Option<String>) -> Self {
-        self.host = host;
+    pub fn going_to(mut self, destination: Destination) -> Self {
+        self.goes_to = Some(destination);
         self
     }
 }

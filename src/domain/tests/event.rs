@@ -9,8 +9,8 @@ use crate::domain::approval::{Decider, Decision, Mode};
 use crate::domain::budget::{Dimension, Remaining, Totals};
 use crate::domain::context_store::SnippetCard;
 use crate::domain::event::{
-    Account, Amounts, Change, ChangedPath, ContractView, Event, Fact, Failure, Level, Line,
-    MessageFact, Origin, Preflight, Receipt, RunFinished, Speaker,
+    Account, Amounts, Change, ChangedPath, ContractView, Destination, Event, Fact, Failure, Level,
+    Line, MessageFact, Origin, Preflight, Receipt, RunFinished, Speaker,
 };
 use crate::domain::ids::{CallId, SessionId};
 use crate::domain::ledger::Charge;
@@ -66,7 +66,10 @@ fn shown() -> ContractView {
         must_not: Some(text("guess")),
         ..request()
     };
-    host.narrow(&asked).unwrap().view().going_to(Some(text("api.example.org")))
+    host.narrow(&asked)
+        .unwrap()
+        .view()
+        .going_to(Destination { host: Some(text("api.example.org")) })
 }
 
 fn less() -> Amendment {

@@ -133,6 +133,20 @@ fn what_a_sibling_gave_back_meanwhile_is_not_added() {
     assert_eq!(now.budget(), shown.budget());
 }
 
+/// A role's own model whose price is not known, under a parent with one.
+#[test]
+fn what_was_shown_without_a_bound_on_its_cost_starts_without_one() {
+    let host = Host::new();
+    let shown = host.narrow(&request()).unwrap().without_cost();
+    for less in [
+        Amendment::default(),
+        Amendment::of(&shown.view(), &lowered(Dimension::Turns, 2), []).unwrap(),
+    ] {
+        let now = narrow_shown(&host, &request(), &shown, &less).unwrap();
+        assert_eq!(now.budget()[Dimension::CostUsd], Limit::Off);
+    }
+}
+
 #[test]
 fn too_little_that_is_left_now_is_refused_as_always() {
     let mut host = Host::new();

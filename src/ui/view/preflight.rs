@@ -3,7 +3,7 @@
 
 use crate::domain::budget::{Dimension, Limit};
 use crate::domain::context_store::SnippetCard;
-use crate::domain::event::ContractView;
+use crate::domain::event::{ContractView, Destination};
 use crate::domain::preflight::{Amendment, PreflightPolicy};
 use crate::sanitize;
 
@@ -96,8 +96,11 @@ fn named(label: &str, words: &str, lang: Lang) -> String {
 
 /// Who answers, and the machine that its requests go to.
 pub fn goes_to(contract: &ContractView, lang: Lang) -> String {
-    let place = contract.host.as_deref();
-    let place = place.unwrap_or(lang.pick("stays in this program", "不离开本程序"));
+    let place = match &contract.goes_to {
+        Some(Destination { host: Some(host) }) => host,
+        Some(Destination { host: None }) => lang.pick("stays in this program", "不离开本程序"),
+        None => lang.pick("where it goes is not known", "去向未知"),
+    };
     format!("{} · {} · {place}", contract.provider, contract.model)
 }
 
