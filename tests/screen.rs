@@ -19,6 +19,8 @@ mod faults;
 mod feed;
 #[path = "screen/frames.rs"]
 mod frames;
+#[path = "screen/kept_out.rs"]
+mod kept_out;
 #[path = "screen/keys.rs"]
 mod keys;
 #[path = "screen/keys_ending.rs"]

@@ -116,7 +116,7 @@ impl Printer for Json {
             code: finished.map_or(Some(Code::Internal), |end| end.code).map(Code::as_str),
             reply: finished.and_then(|end| end.reply.as_deref()),
             usage: finished.map_or(totals.usage, |end| end.usage_total),
-            context_kept_out: totals.kept_out_tokens(),
+            context_kept_out: self.story.kept_out_tokens(),
             delegation: self.story.worth().map(Delegation::from),
             children: self.story.reports().collect(),
             warnings: std::mem::take(&mut self.warnings),

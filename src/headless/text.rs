@@ -12,7 +12,7 @@ use crate::domain::ids::{RunId, TaskId};
 use crate::domain::report::{Exhausted, Report, Status, Warning};
 use crate::domain::violation::Code;
 use crate::sanitize;
-use crate::story::{CommandEnd, Story};
+use crate::story::{CommandEnd, KeptOut};
 
 /// Warnings of one child's report that are told.
 const MOST_DOUBTS: usize = 5;
@@ -25,7 +25,8 @@ pub(super) struct Text {
     depths: HashMap<RunId, usize>,
     /// The children that run now.
     live: HashSet<RunId>,
-    story: Story,
+    /// For the closing line alone; it stays empty where that is not told.
+    kept_out: KeptOut,
 }
 
 impl Text {
@@ -35,7 +36,7 @@ impl Text {
             out_is_terminal,
             depths: HashMap::new(),
             live: HashSet::new(),
-            story: Story::default(),
+            kept_out: KeptOut::default(),
         }
     }
 
@@ -145,7 +146,9 @@ impl Text {
 
 impl Printer for Text {
     fn event(&mut self, event: &Event, pages: &mut Pages) {
-        self.story.apply(event);
+        if !self.quiet {
+            self.kept_out.apply(event);
+        }
         if let (Fact::RunStarted { depth, .. }, Some(run)) = (&event.fact, &event.origin.run)
             && event.origin.parent_run.is_some()
         {
@@ -169,9 +172,7 @@ impl Printer for Text {
                 .tell("offshoot: the session ended without an answer; this is a fault of offshoot");
             return;
         };
-        if let Some(worth) =
-            self.story.worth().filter(|worth| !self.quiet && worth.used_tokens() > 0)
-        {
+        if let Some(worth) = self.kept_out.worth().filter(|worth| worth.used_tokens() > 0) {
             pages.tell(&format!("offshoot: {worth}"));
         }
         if let Some(reply) = finished.reply.as_deref().filter(|reply| !reply.is_empty()) {

@@ -9,7 +9,6 @@ use super::call::Call;
 use super::changed::Changed;
 use super::conversation::Notice;
 use super::gauge::{self, Used};
-use super::kept_out::KeptOut;
 use super::run::{Doing, End, Run};
 
 /// A child's place in the story; stable for the session.
@@ -99,7 +98,6 @@ pub struct Node {
     pub verdict: Option<Verdict>,
     /// What the runtime said about it.
     pub notices: Vec<Notice>,
-    pub(super) kept_out: Option<KeptOut>,
     pub(super) position: usize,
     pub(super) running: Vec<usize>,
     pub(super) asking: Vec<usize>,
@@ -470,7 +468,6 @@ fn empty_node(
         report: None,
         verdict: None,
         notices: Vec::new(),
-        kept_out: None,
         position,
         running: Vec::new(),
         asking: Vec::new(),

@@ -196,12 +196,8 @@ impl Story {
         let Some(place) = self.place(origin) else { return };
         if let Some(run) = self.run_mut(origin) {
             run.remaining = Some(remaining);
-            run.first_prompt.get_or_insert(usage.input_tokens);
-            run.last_prompt = Some(usage.input_tokens);
-            run.requests.one_more();
         }
         if place == Place::Parent {
-            self.requests.one_more();
             self.totals.context_tokens = usage.input_tokens;
         }
         self.for_each_ancestor(place, |run| run.usage += usage);
@@ -245,7 +241,6 @@ impl Story {
         match place {
             Place::Parent => self.parent_finished(event, fact),
             Place::Child(id) => {
-                self.settle_kept_out(id, fact);
                 if let Some(node) = self.delegations.get_mut(id) {
                     node.report.clone_from(&fact.report);
                 }

@@ -10,49 +10,17 @@
 //! have stood in the child's prompts, and the child's report would not be longer for it. The session's
 //! figure is therefore the sum over the children of the user's conversation alone. What a grandchild
 //! used is part of what its parent used, and so is in that sum once.
+//!
+//! The sum goes along with the events: each request of the conversation adds what is carried, a summary
+//! clears that. It needs no more of an event than whose it is and how large a prompt was, and keeps no
+//! word of it.
 
+use std::collections::HashMap;
 use std::fmt;
 
-use crate::domain::event::{Event, RunFinished};
+use crate::domain::event::{Event, Fact, Origin, RunFinished};
+use crate::domain::ids::RunId;
 use crate::domain::usage::{Usage, estimate_tokens};
-
-use super::Story;
-use super::delegation::{Node, NodeId};
-use super::index::Place;
-use super::run::Run;
-
-/// The requests of one conversation, so that those after a moment can be counted.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Requests {
-    count: u64,
-    /// How many there were when the conversation was summarised, each time.
-    summaries: Vec<u64>,
-}
-
-impl Requests {
-    pub(super) fn one_more(&mut self) {
-        self.count = self.count.saturating_add(1);
-    }
-
-    fn summarised(&mut self) {
-        self.summaries.push(self.count);
-    }
-
-    /// Requests after the first `at`, up to the next summary: what stood in the conversation then is
-    /// not carried any further.
-    fn since(&self, at: u64) -> u64 {
-        let until = self.summaries.iter().find(|count| **count >= at).unwrap_or(&self.count);
-        until.saturating_sub(at)
-    }
-}
-
-/// What one child kept out, as its end settled it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct KeptOut {
-    tokens: i64,
-    /// Requests of the run that delegated, up to then.
-    at: u64,
-}
 
 /// What delegation kept out, against what it used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -76,16 +44,6 @@ impl Worth {
     pub fn costs_more(&self) -> bool {
         u64::try_from(self.spared).map_or(true, |spared| self.used_tokens() > spared)
     }
-
-    fn plus(self, more: &Self) -> Self {
-        let mut used = self.used;
-        used += more.used;
-        Self {
-            kept_out: self.kept_out.saturating_add(more.kept_out),
-            spared: self.spared.saturating_add(more.spared),
-            used,
-        }
-    }
 }
 
 impl fmt::Display for Worth {
@@ -107,69 +65,226 @@ impl fmt::Display for Worth {
     }
 }
 
-impl Story {
-    /// What one ended child kept out of the context of the run that delegated to it; `None` for one
-    /// that still runs or never did.
-    pub fn worth_of(&self, id: NodeId) -> Option<Worth> {
-        let node = self.delegations.get(id)?;
-        let (kept, run) = (node.kept_out?, node.run.as_ref()?);
-        let later = self.requests_above(node).map_or(0, |requests| requests.since(kept.at));
-        let later = i64::try_from(later).unwrap_or(i64::MAX);
-        let spared = kept.tokens.saturating_mul(later);
-        Some(Worth { kept_out: kept.tokens, spared, used: run.usage })
+/// The fold of what delegation kept out, over a session.
+#[derive(Debug, Default)]
+pub struct KeptOut {
+    /// The requests of the user's conversation, whichever answer they are for.
+    conversation: Requests,
+    sum: Sum,
+    children: HashMap<RunId, Child>,
+}
+
+impl KeptOut {
+    /// Takes in the next event. What is not told of a run that was announced is the conversation's, or
+    /// nobody's.
+    pub fn apply(&mut self, event: &Event) {
+        let origin = &event.origin;
+        match &event.fact {
+            Fact::RunStarted { call: Some(_), depth: 1.., .. } => self.started(origin),
+            Fact::Usage { usage, .. } => self.sent(origin, *usage),
+            Fact::Compacted { .. } => self.summarised(origin),
+            Fact::RunFinished(end) => self.ended(origin, end),
+            Fact::SessionStarted { .. }
+            | Fact::SessionFinished { .. }
+            | Fact::TaskQueued { .. }
+            | Fact::RunStarted { .. }
+            | Fact::ContractRefused { .. }
+            | Fact::TurnStarted { .. }
+            | Fact::TextDelta { .. }
+            | Fact::ReasoningDelta { .. }
+            | Fact::ModelWriting
+            | Fact::Message(_)
+            | Fact::ToolStarted { .. }
+            | Fact::ToolProgress { .. }
+            | Fact::ToolFinished { .. }
+            | Fact::Notice { .. }
+            | Fact::CancelRequested { .. }
+            | Fact::Paused { .. }
+            | Fact::Resumed { .. }
+            | Fact::WrapUpRequested { .. }
+            | Fact::BudgetExtended { .. }
+            | Fact::Steered { .. }
+            | Fact::RetryScheduled { .. }
+            | Fact::ModeChanged { .. }
+            | Fact::ApprovalRequested { .. }
+            | Fact::ApprovalDecided { .. }
+            | Fact::PreflightChanged { .. }
+            | Fact::FilesChanged { .. }
+            | Fact::ContextAdded { .. }
+            | Fact::Unknown => {}
+        }
     }
 
     /// What all ended children of the user's conversation kept out of it; `None` if there is none.
     pub fn worth(&self) -> Option<Worth> {
-        let own = self.delegations.nodes().iter().filter(|node| node.parent.is_none());
-        own.filter_map(|node| self.worth_of(node.id)).reduce(|sum, next| sum.plus(&next))
+        let Sum { kept_out, spared, used, .. } = self.sum;
+        Some(Worth { kept_out: clamped(kept_out), spared: clamped(spared), used: used? })
     }
 
-    /// A conversation was summarised.
-    pub(super) fn summarised(&mut self, event: &Event) {
-        match self.place(&event.origin) {
-            Some(Place::Parent) => self.requests.summarised(),
-            Some(Place::Child(_)) => {
-                if let Some(run) = self.run_mut(&event.origin) {
-                    run.requests.summarised();
-                }
-            }
-            None => {}
+    /// What one ended child kept out of the context of the run that delegated to it; `None` for one
+    /// that still runs or never did.
+    pub fn worth_of(&self, run: &RunId) -> Option<Worth> {
+        let child = self.children.get(run)?;
+        let settled = child.settled?;
+        let above = child.above.as_ref().and_then(|above| self.children.get(above));
+        let requests = above.map_or(&self.conversation, |above| &above.requests);
+        let spared = i128::from(settled.tokens) * i128::from(requests.since(settled.entered));
+        Some(Worth { kept_out: settled.tokens, spared: clamped(spared), used: settled.used })
+    }
+
+    fn started(&mut self, origin: &Origin) {
+        let Some(run) = origin.run.clone() else { return };
+        let above = origin.parent_run.clone().filter(|above| self.children.contains_key(above));
+        // What is above was there before, so that no way up ever comes back to where it began.
+        self.children.entry(run).or_insert(Child { above, ..Child::default() });
+    }
+
+    fn sent(&mut self, origin: &Origin, usage: Usage) {
+        if is_conversation(origin) {
+            self.conversation.count = self.conversation.count.saturating_add(1);
+            self.sum.spared = self.sum.spared.saturating_add(self.sum.carried);
+            return;
+        }
+        let Some(child) = self.child_mut(origin) else { return };
+        child.first_prompt.get_or_insert(usage.input_tokens);
+        child.last_prompt = Some(usage.input_tokens);
+        child.requests.count = child.requests.count.saturating_add(1);
+        let mut next = origin.run.clone();
+        while let Some(child) = next.as_ref().and_then(|run| self.children.get_mut(run)) {
+            child.used += usage;
+            next.clone_from(&child.above);
         }
     }
 
-    /// A child ended: what it kept out is settled.
-    pub(super) fn settle_kept_out(&mut self, id: NodeId, end: &RunFinished) {
-        let Some(node) = self.delegations.get(id) else { return };
-        let Some(run) = &node.run else { return };
-        let kept = KeptOut {
-            tokens: kept_out(run, end),
-            at: self.requests_above(node).map_or(0, |requests| requests.count),
+    fn summarised(&mut self, origin: &Origin) {
+        if is_conversation(origin) {
+            self.conversation.summaries.push(self.conversation.count);
+            self.sum.carried = 0;
+        } else if let Some(child) = self.child_mut(origin) {
+            child.requests.summaries.push(child.requests.count);
+        }
+    }
+
+    /// A child ended, which settles what it kept out.
+    fn ended(&mut self, origin: &Origin, end: &RunFinished) {
+        let Some(child) = self.child_mut(origin).filter(|child| child.settled.is_none()) else {
+            return;
         };
-        if node.parent.is_none() {
-            self.totals.kept_out = self.totals.kept_out.saturating_add(kept.tokens);
+        let (tokens, used, above) = (child.kept_out(end), child.used, child.above.clone());
+        let above = above.and_then(|above| self.children.get(&above));
+        let entered = above.map_or(&self.conversation, |above| &above.requests).now();
+        if above.is_none() {
+            self.sum.add(tokens, used);
         }
-        if let Some(node) = self.delegations.get_mut(id) {
-            node.kept_out = Some(kept);
+        if let Some(child) = self.child_mut(origin) {
+            child.settled = Some(Settled { tokens, entered, used });
         }
     }
 
-    /// The requests of the conversation that a child's report enters.
-    fn requests_above(&self, node: &Node) -> Option<&Requests> {
-        match node.parent {
-            None => Some(&self.requests),
-            Some(above) => Some(&self.delegations.get(above)?.run.as_ref()?.requests),
+    fn child_mut(&mut self, origin: &Origin) -> Option<&mut Child> {
+        self.children.get_mut(origin.run.as_ref()?)
+    }
+}
+
+/// What the conversation's ended children come to. Wide enough for any sum of what 64 bits hold.
+#[derive(Debug, Default)]
+struct Sum {
+    kept_out: i128,
+    /// What the next request of the conversation would have to carry.
+    carried: i128,
+    spared: i128,
+    used: Option<Usage>,
+}
+
+impl Sum {
+    fn add(&mut self, tokens: i64, used: Usage) {
+        self.kept_out = self.kept_out.saturating_add(tokens.into());
+        self.carried = self.carried.saturating_add(tokens.into());
+        *self.used.get_or_insert_with(Usage::none) += used;
+    }
+}
+
+#[derive(Debug)]
+struct Child {
+    /// The child that delegated to it; `None` where the conversation did.
+    above: Option<RunId>,
+    first_prompt: Option<u64>,
+    last_prompt: Option<u64>,
+    /// What its requests and those below it used.
+    used: Usage,
+    requests: Requests,
+    settled: Option<Settled>,
+}
+
+impl Default for Child {
+    fn default() -> Self {
+        Self {
+            above: None,
+            first_prompt: None,
+            last_prompt: None,
+            used: Usage::none(),
+            requests: Requests::default(),
+            settled: None,
         }
     }
 }
 
-/// Its last prompt minus its first minus its report.
-fn kept_out(run: &Run, end: &RunFinished) -> i64 {
-    let grown = signed(run.last_prompt).saturating_sub(signed(run.first_prompt));
-    let report = end.report.as_ref().map(|report| estimate_tokens(&report.to_json()));
-    grown.saturating_sub(signed(report))
+impl Child {
+    /// Its last prompt minus its first minus its report.
+    fn kept_out(&self, end: &RunFinished) -> i64 {
+        let grown = signed(self.last_prompt).saturating_sub(signed(self.first_prompt));
+        let report = end.report.as_ref().map(|report| estimate_tokens(&report.to_json()));
+        grown.saturating_sub(signed(report))
+    }
+}
+
+/// What one child kept out, as its end settled it.
+#[derive(Debug, Clone, Copy)]
+struct Settled {
+    tokens: i64,
+    /// When its report entered the context above.
+    entered: Moment,
+    used: Usage,
+}
+
+/// The requests of one context, so that those after a moment can be counted.
+#[derive(Debug, Default)]
+struct Requests {
+    count: u64,
+    /// How many there were when the context was summarised, each time.
+    summaries: Vec<u64>,
+}
+
+/// A moment between two requests.
+#[derive(Debug, Clone, Copy)]
+struct Moment {
+    requests: u64,
+    summaries: usize,
+}
+
+impl Requests {
+    fn now(&self) -> Moment {
+        Moment { requests: self.count, summaries: self.summaries.len() }
+    }
+
+    /// Requests from then to the next summary: what stood in the context then is not carried any
+    /// further.
+    fn since(&self, then: Moment) -> u64 {
+        let until = self.summaries.get(then.summaries).unwrap_or(&self.count);
+        until.saturating_sub(then.requests)
+    }
+}
+
+/// True for what a run of the user's conversation tells.
+fn is_conversation(origin: &Origin) -> bool {
+    origin.run.is_some() && origin.parent_run.is_none() && origin.task.is_none()
 }
 
 fn signed(tokens: Option<u64>) -> i64 {
     tokens.map_or(0, |tokens| i64::try_from(tokens).unwrap_or(i64::MAX))
+}
+
+fn clamped(tokens: i128) -> i64 {
+    let limit = if tokens < 0 { i64::MIN } else { i64::MAX };
+    i64::try_from(tokens).unwrap_or(limit)
 }

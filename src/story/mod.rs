@@ -43,7 +43,7 @@ pub use fold::DIFF;
 pub use fold_own::OWN_COMMAND;
 pub use fold_steering::{EXTENDED, STEERED, WRAP_UP};
 pub use gauge::{Gauge, Used};
-pub use kept_out::Worth;
+pub use kept_out::{KeptOut, Worth};
 pub use run::{Doing, End, Phase, Run, STREAMING_MS};
 
 /// The session's own facts.
@@ -74,23 +74,15 @@ pub struct Totals {
     pub usage: Usage,
     /// The prompt of the parent's newest request, in tokens; 0 before the first.
     pub context_tokens: u64,
-    /// For each ended child of the conversation its last prompt minus its first and minus its
-    /// report, in tokens, summed. Negative while the reports are longer than what they replace.
-    kept_out: i64,
 }
 
 impl Default for Totals {
     fn default() -> Self {
-        Self { usage: Usage::none(), context_tokens: 0, kept_out: 0 }
+        Self { usage: Usage::none(), context_tokens: 0 }
     }
 }
 
 impl Totals {
-    /// What delegation kept out of the parent's context, in tokens; 0 if nothing.
-    pub fn kept_out_tokens(&self) -> u64 {
-        u64::try_from(self.kept_out).unwrap_or(0)
-    }
-
     /// What the session cost; `None` while a price is unknown.
     pub fn cost(&self) -> Option<MicroUsd> {
         self.usage.cost_usd
@@ -122,8 +114,7 @@ pub struct Story {
     /// The parent's newest list of what is to be done, as an entry.
     todo: Option<usize>,
     totals: Totals,
-    /// The requests that the conversation was sent with.
-    requests: kept_out::Requests,
+    kept_out: KeptOut,
     books: Books,
     runs: index::RunIndex,
 }
@@ -133,6 +124,7 @@ impl Story {
     pub fn apply(&mut self, event: &Event) {
         let origin = &event.origin;
         self.books.apply(event);
+        self.kept_out.apply(event);
         match &event.fact {
             Fact::SessionStarted { .. } => self.session_started(&event.fact),
             Fact::SessionFinished { reason } => self.finished = Some(reason.clone()),
@@ -183,7 +175,6 @@ impl Story {
                 self.retry_scheduled(event, *delay_ms, *http_status);
             }
             Fact::Compacted { text, .. } => {
-                self.summarised(event);
                 let (level, code) = (Level::Info, "COMPACTED".to_owned());
                 self.notice(event, Notice { level, code, text: text.clone() });
             }
@@ -305,6 +296,23 @@ impl Story {
     /// Sums over the session.
     pub fn totals(&self) -> &Totals {
         &self.totals
+    }
+
+    /// What delegation kept out of the parent's context, in tokens; 0 if nothing.
+    pub fn kept_out_tokens(&self) -> u64 {
+        let kept = self.worth().map_or(0, |worth| worth.kept_out);
+        u64::try_from(kept).unwrap_or(0)
+    }
+
+    /// What all ended children of the user's conversation kept out of it; `None` if there is none.
+    pub fn worth(&self) -> Option<Worth> {
+        self.kept_out.worth()
+    }
+
+    /// What one ended child kept out of the context of the run that delegated to it; `None` for one
+    /// that still runs or never did.
+    pub fn worth_of(&self, id: NodeId) -> Option<Worth> {
+        self.kept_out.worth_of(&self.delegations.get(id)?.run.as_ref()?.id)
     }
 
     /// The ledger as the events add up to it.

@@ -9,7 +9,6 @@ use crate::domain::violation::Code;
 
 use super::call::{Call, CallState};
 use super::changed::Changed;
-use super::kept_out::Requests;
 
 /// A model whose last words are at most this old is streaming, in ms.
 pub const STREAMING_MS: u64 = 2_000;
@@ -92,10 +91,6 @@ pub struct Run {
     pub wrap_up: bool,
     /// What its own requests and those of its descendants used.
     pub usage: Usage,
-    /// The prompt of its first request, in tokens.
-    pub first_prompt: Option<u64>,
-    /// The prompt of its newest request, in tokens.
-    pub last_prompt: Option<u64>,
     /// Calls its model asked for, and those of its descendants; "not run" ones are free.
     pub tool_calls: u64,
     /// What it has left, as of its newest request.
@@ -108,8 +103,6 @@ pub struct Run {
     pub receipt: Option<Receipt>,
     /// The files that it and all it delegated changed.
     pub changed: Changed,
-    /// The requests that its conversation was sent with.
-    pub(super) requests: Requests,
     /// How long its clock has stood, in ms, the time since `standing` not included.
     stood_ms: u64,
     /// Since when its clock stands: all that is alive under it waits for a person.
@@ -188,15 +181,12 @@ impl Run {
             paused: None,
             wrap_up: false,
             usage: Usage::none(),
-            first_prompt: None,
-            last_prompt: None,
             tool_calls: 0,
             remaining: None,
             end: None,
             ended: None,
             receipt: None,
             changed: Changed::default(),
-            requests: Requests::default(),
             stood_ms: 0,
             standing: None,
         }

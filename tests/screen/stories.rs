@@ -333,12 +333,12 @@ fn not_run_calls_are_free() {
 fn what_was_kept_out_is_the_childs_growth_minus_its_report() {
     let feed = three_children();
     let grown = 62_000 - 800;
-    let kept = feed.story.totals().kept_out_tokens();
+    let kept = feed.story.kept_out_tokens();
     assert!((grown - 400..grown).contains(&kept), "{kept}");
     let mut small = Feed::new();
     small.user(1, "hi").run(1).child(1, "c1", "a").charged(child(1), usage(500, 5, Some(1)));
     small.finish_child(1, Status::Completed, "a report longer than nothing");
-    assert_eq!(small.story.totals().kept_out_tokens(), 0);
+    assert_eq!(small.story.kept_out_tokens(), 0);
 }
 
 #[test]
@@ -394,7 +394,7 @@ fn a_grandchild_keeps_out_of_its_parents_context_and_is_counted_once() {
     assert!(upper.kept_out < 300, "{upper:?}");
     assert_eq!(upper.used_tokens(), 40_510 + 1_980, "with what is below it");
     assert_eq!(feed.story.worth(), Some(upper), "the user's conversation has one child");
-    let told = i64::try_from(feed.story.totals().kept_out_tokens()).unwrap();
+    let told = i64::try_from(feed.story.kept_out_tokens()).unwrap();
     assert_eq!(told, upper.kept_out.max(0));
 }
 
@@ -407,7 +407,7 @@ fn a_report_longer_than_what_was_read_is_told_as_less_than_nothing() {
     let worth = feed.story.worth().unwrap();
     assert!(worth.kept_out < -400 && worth.spared == worth.kept_out, "{worth:?}");
     assert!(worth.costs_more() && worth.to_string().contains("more into the conversation"));
-    assert_eq!(feed.story.totals().kept_out_tokens(), 0);
+    assert_eq!(feed.story.kept_out_tokens(), 0);
     // Figures from outside can be of any size.
     let mut huge = Feed::new();
     huge.user(1, "hi").run(1).child(1, "c1", "a").charged(child(1), usage(u64::MAX, 5, None));
@@ -419,7 +419,7 @@ fn a_report_longer_than_what_was_read_is_told_as_less_than_nothing() {
     let worth = huge.story.worth().unwrap();
     assert_eq!((worth.spared, worth.used_tokens()), (i64::MIN, u64::MAX));
     assert_eq!(worth.used.cost_usd, None);
-    assert_eq!(huge.story.totals().kept_out_tokens(), 0);
+    assert_eq!(huge.story.kept_out_tokens(), 0);
 }
 
 #[test]

@@ -81,8 +81,8 @@ pub(super) static BINDINGS: &[Binding] = &[
         "-, Left",
         Action::Amend(Amend::Lower),
         (
-            "lower the chosen number: to 75, 50, 25, 10 percent of what was asked for",
-            "降低所选数值：至原值的 75、50、25、10%",
+            "lower the chosen number: to 75, 50, 25, 10 percent of what was shown",
+            "降低所选数值：至所示值的 75、50、25、10%",
         ),
     )
     .footer(2, "lower", "降低"),
@@ -91,7 +91,7 @@ pub(super) static BINDINGS: &[Binding] = &[
         &[plain(KeyCode::Right)],
         "Right",
         Action::Amend(Amend::Raise),
-        ("raise it again, never above what was asked for", "再提高，但不超过原值"),
+        ("raise it again, never above what was shown", "再提高，但不超过所示值"),
     )
     .footer_as(6, "→", "raise", "提高"),
     binding(

@@ -127,7 +127,7 @@ fn facts(story: &Story, screen: &Screen) -> Vec<(&'static str, String)> {
     let cost = totals
         .cost()
         .map_or_else(|| lang.pick("cost unknown", "费用未知").to_owned(), |cost| cost.to_string());
-    let kept = totals.kept_out_tokens();
+    let kept = story.kept_out_tokens();
     let kept_out = match lang {
         super::super::lang::Lang::En => format!("kept out {} tok", words::tokens(kept)),
         super::super::lang::Lang::Zh => format!("省下 {} 词元", words::tokens(kept)),
