@@ -1,9 +1,9 @@
 //! The question before a child starts: what it shows, and what keys make less of it.
 
 use offshoot::domain::approval::{Answer, Decision};
-use offshoot::domain::budget::Dimension;
+use offshoot::domain::budget::{Dimension, Limit};
 use offshoot::domain::command::Command;
-use offshoot::domain::event::{Fact, Origin, Preflight};
+use offshoot::domain::event::{ContractView, Fact, Origin, Preflight};
 use offshoot::domain::ids::{CallId, RunId, TaskId};
 use offshoot::ui::Lang;
 
@@ -17,15 +17,19 @@ type Row = (&'static [&'static str], (Option<u64>, usize));
 const SIZES: [(u16, u16); 2] = [(110, 32), (50, 15)];
 
 fn asked() -> Feed {
-    let mut feed = Feed::new();
-    let call = task_call("c1", "researcher", "find the test framework");
-    feed.user(1, "Which test framework does this project use?").run(1).turn(parent(1), 1);
-    feed.says(parent(1), "I'll delegate the search.", vec![call.clone()]);
     let mut given =
         contract("Find out which test framework this project uses, and where it is set up.");
     given.done_when = Some("name and file are known".to_owned());
     given.must_not = Some("guess from the language alone".to_owned());
     given.host = Some("api.example.org".to_owned());
+    asked_about(given)
+}
+
+fn asked_about(given: ContractView) -> Feed {
+    let mut feed = Feed::new();
+    let call = task_call("c1", "researcher", "find the test framework");
+    feed.user(1, "Which test framework does this project use?").run(1).turn(parent(1), 1);
+    feed.says(parent(1), "I'll delegate the search.", vec![call.clone()]);
     let preflight = Preflight {
         role: "researcher".to_owned(),
         description: "find the test framework".to_owned(),
@@ -112,7 +116,26 @@ fn a_dropped_key_and_a_lowered_number_in_chinese() {
 }
 
 #[test]
-fn keys_lower_and_drop_and_never_raise_above_what_was_asked_for() {
+fn what_is_not_limited_and_what_cannot_be_known_are_two_things() {
+    for (lang, unlimited, unknown) in
+        [(Lang::En, "unlimited", "unknown, not bounded"), (Lang::Zh, "不限", "未知，不设限")]
+    {
+        let mut given = contract("look");
+        given.budget[Dimension::Turns] = Limit::Unlimited;
+        given.budget[Dimension::CostUsd] = Limit::Off;
+        let mut watch = Watch::new(asked_about(given), (110, 40));
+        watch.screen = screen(lang, (110, 40));
+        let text = watch.text();
+        let ends = |words: &str| {
+            let lines = text.lines().map(|line| line.trim_end_matches(['│', ' ']));
+            lines.filter(|line| line.ends_with(&format!(" {words}"))).count()
+        };
+        assert_eq!((ends(unlimited), ends(unknown)), (1, 1), "{text}");
+    }
+}
+
+#[test]
+fn keys_lower_and_drop_and_never_raise_above_what_was_shown() {
     for size in SIZES {
         let table: [Row; 6] = [
             (&[], (None, 0)),

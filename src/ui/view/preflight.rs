@@ -141,12 +141,15 @@ fn budget(text: &mut LongText, lines: &mut Vec<(Item, usize)>, draft: &Draft) {
                 let line = format!("{name} {}", number(contract, dimension, shown, now, lang));
                 add_item(text, lines, draft, Item::Limit(dimension), &line, now.is_some());
             }
-            Limit::Unlimited | Limit::Off => {
-                let words = lang.pick("unknown, not bounded", "未知，不设限");
-                text.add(&format!("  {name} {words}"), Kind::Plain);
-            }
+            Limit::Unlimited => fixed(text, &name, lang.pick("unlimited", "不限")),
+            Limit::Off => fixed(text, &name, lang.pick("unknown, not bounded", "未知，不设限")),
         }
     }
+}
+
+/// A line of the budget that has no number to lower.
+fn fixed(text: &mut LongText, name: &str, words: &str) {
+    text.add(&format!("  {name} {words}"), Kind::Plain);
 }
 
 /// A number of the budget, what it was lowered from, and its part of what the parent has left.
