@@ -145,6 +145,7 @@ async fn what_is_refused_never_starts() {
         (json!({ "allowed_paths": ["../up"] }), Code::PathEscalation, "allowed_paths"),
         (json!({ "role": "wizard" }), Code::InvalidTask, "role"),
         (json!({ "task": "  " }), Code::InvalidTask, "task"),
+        (json!({ "task": "\u{200b}\u{3164}\u{2800}" }), Code::InvalidTask, "task"),
     ];
     for (more, code, field) in cases {
         let played =

@@ -7,6 +7,7 @@ use serde_json::Value;
 
 use super::changes::Tests;
 use super::claims::Claims;
+use super::evidence::CHECK_TIME;
 use super::passing::says_tests_pass;
 use super::run::Run;
 use super::terms;
@@ -113,7 +114,10 @@ async fn missing(run: &Run, wanted: Vec<String>) -> Vec<String> {
         move |path: &String| matches!(workspace.exists(&scopes, path), Existence::Missing);
     let looking =
         tokio::task::spawn_blocking(move || wanted.into_iter().filter(is_missing).collect());
-    looking.await.unwrap_or_default()
+    let in_time = tokio::time::timeout(CHECK_TIME, looking);
+    let seen = run.shared.scope.last_look("looking for files that should be there", in_time).await;
+    // What could not be seen counts as there, too.
+    seen.and_then(Result::ok).and_then(Result::ok).unwrap_or_default()
 }
 
 /// The paths that a child says it changed, as paths from the root.

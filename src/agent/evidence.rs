@@ -18,7 +18,7 @@ use crate::workspace::existence::Existence;
 /// Cited places that are checked and kept.
 const MOST_EVIDENCE: usize = 100;
 /// How long checking them may take.
-const CHECK_TIME: Duration = Duration::from_secs(1);
+pub(super) const CHECK_TIME: Duration = Duration::from_secs(1);
 /// How long one place may be looked at beyond that: a file system may hang.
 const HANGS: Duration = Duration::from_secs(1);
 /// How a look that hangs is named.

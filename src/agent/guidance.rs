@@ -15,9 +15,17 @@ pub async fn read(host: &Host, paths: Vec<PathScope>) -> Guidance {
     let read = tokio::task::spawn_blocking(move || workspace.guidance(&paths)).await;
     // Rules are no condition for work: where reading them fails inside, there are none.
     let files = read.unwrap_or_default().files.into_iter();
-    let blot = |text: String| host.redactor.text(&text).into_owned();
-    let files = files.map(|file| GuidanceFile { text: file.text.map(blot), ..file });
+    let files = files.map(|file| blotted(host, file));
     Guidance { files: files.collect() }
+}
+
+/// Without secrets. What that makes shorter was not cut.
+fn blotted(host: &Host, file: GuidanceFile) -> GuidanceFile {
+    let Ok(text) = &file.text else { return file };
+    let clean = host.redactor.text(text).into_owned();
+    let cut = file.bytes.saturating_sub(text.len() as u64);
+    let bytes = (clean.len() as u64).saturating_add(cut);
+    GuidanceFile { text: Ok(clean), bytes, ..file }
 }
 
 /// The rules that could apply to the child of this request. What of it is no path is refused when

@@ -4,10 +4,13 @@
 //! the call, and it is joined before its parent goes on. This module knows no screen and no file
 //! format; it tells the hub what happened.
 //!
-//! Reading order: [`run`] (the loop), [`turn`] (one request), [`dispatch`] (a batch of calls),
-//! [`approvals`] (calls that wait for a person, and [`clock`], which stands meanwhile), [`delegate`]
-//! (a `task` call), [`places`] (how many work at once), [`steering`] (what a person asks of a live
-//! run), [`conclude`] (the report).
+//! Reading order: [`run`] (the loop), `planning` (what the next request may be), [`turn`] (one
+//! request), [`dispatch`] (a batch of calls), `room` (how much its results may add), [`approvals`]
+//! (calls that wait for a person, and [`clock`], which stands meanwhile), [`delegate`] (a `task` call),
+//! `preflight` (the question before a child starts), [`places`] (how many work at once), `apart` (what
+//! keeps each level off the stack), [`steering`] (what a person asks of a live run), [`conclude`] (the
+//! report), `terms` (whether `done_when` and `must_not` were kept), `verdict` (which end counts where
+//! several meet), [`below`] (what grandchildren left open), `reporting` (how all this comes back).
 
 mod answer;
 mod apart;

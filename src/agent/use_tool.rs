@@ -88,10 +88,11 @@ pub(super) async fn use_tool(
 
 /// A shell command that is the test command itself is a run of the tests.
 async fn note_tests(shared: &RunShared, effects: &mut Effects) {
-    if let (Some(ran), None) = (&effects.ran, effects.tests_passed) {
+    if let (Some(ran), None, None) = (&effects.ran, effects.tests_passed, shared.scope.ending()) {
         let host = &shared.host;
         let own = host.test_command.as_deref();
-        if run_tests::is_test_command(&ran.command, own, &host.workspace).await {
+        let looking = run_tests::is_test_command(&ran.command, own, &host.workspace);
+        if shared.scope.last_look("looking for the test command", looking).await == Some(true) {
             effects.tests_passed = Some(ran.ok);
         }
     }

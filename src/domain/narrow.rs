@@ -164,13 +164,27 @@ fn require_not_cancelled(grant: &Grant<'_>, violations: &mut Vec<Violation>) {
     }
 }
 
+/// True if there is nothing in it that anybody could see.
+fn is_blank(text: &str) -> bool {
+    text.chars().all(|c| {
+        c.is_whitespace()
+            || c.is_control()
+            || matches!(c,
+                '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}'
+                | '\u{180b}'..='\u{180f}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}'
+                | '\u{2060}'..='\u{206f}' | '\u{2800}' | '\u{3164}' | '\u{fe00}'..='\u{fe0f}'
+                | '\u{feff}' | '\u{ffa0}' | '\u{fff0}'..='\u{fff8}' | '\u{1d173}'..='\u{1d17a}'
+                | '\u{e0000}'..='\u{e0fff}')
+    })
+}
+
 fn require_texts(request: &TaskRequest, violations: &mut Vec<Violation>) {
     let mut bad = |field: &str, message: String| {
         violations.push(Violation::new(Code::InvalidTask, field, message));
     };
     let required = [("task", &request.task), ("expected_output", &request.expected_output)];
     for (field, text) in required {
-        if text.trim().is_empty() {
+        if is_blank(text) {
             bad(field, format!("{field} is required and may not be blank"));
         } else if text.len() > MAX_TASK_BYTES {
             bad(field, too_long(field, text.len(), MAX_TASK_BYTES));

@@ -2,7 +2,8 @@
 //! what an event says and where it belongs; it refuses to know who decides, who answers and how
 //! anything looks.
 //!
-//! Reading order: [`hub`], [`redact`], [`trace`], [`jsonl`], [`store`].
+//! Reading order: [`hub`], [`redact`], `own_words` (which words of an event redaction leaves alone),
+//! [`trace`], [`jsonl`], [`store`].
 
 pub mod hub;
 pub mod jsonl;

@@ -197,28 +197,3 @@ fn reveal(open: &mut Asking) {
         open.body.reveal(*line);
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn numbers_go_down_by_steps_and_never_above_what_was_shown() {
-        let down = |shown: u64| {
-            let mut now = shown;
-            let mut all = Vec::new();
-            while step_down(shown, now) < now {
-                now = step_down(shown, now);
-                all.push(now);
-            }
-            all
-        };
-        assert_eq!(down(20), [15, 10, 5, 2]);
-        assert_eq!(down(3), [2, 1]);
-        assert_eq!(down(1), [0; 0]);
-        assert_eq!(step_up(20, 2), 5);
-        assert_eq!(step_up(20, 15), 20);
-        assert_eq!(step_up(20, 20), 20);
-        assert_eq!(down(u64::MAX).len(), 4);
-    }
-}

@@ -193,11 +193,13 @@ impl fmt::Debug for Shadow {
     }
 }
 
-/// Not recursive: a session's folder that somebody took away stays away.
+/// With the folders above it: the first copy may be made before the session's folder is there.
 fn make_folder(folder: &Path) -> io::Result<()> {
-    DirBuilder::new().mode(0o700).create(folder).or_else(|error| match error.kind() {
-        io::ErrorKind::AlreadyExists => Ok(()),
-        _ => Err(error),
+    DirBuilder::new().mode(0o700).recursive(true).create(folder).or_else(|error| {
+        match error.kind() {
+            io::ErrorKind::AlreadyExists => Ok(()),
+            _ => Err(error),
+        }
     })
 }
 

@@ -1,9 +1,9 @@
 //! The question before a child starts: what it shows, and what keys make less of it.
 
 use offshoot::domain::approval::{Answer, Decision};
-use offshoot::domain::budget::Dimension;
+use offshoot::domain::budget::{Dimension, Limit};
 use offshoot::domain::command::Command;
-use offshoot::domain::event::{Destination, Fact, Origin, Preflight};
+use offshoot::domain::event::{ContractView, Destination, Fact, Origin, Preflight};
 use offshoot::domain::ids::{CallId, RunId, TaskId};
 use offshoot::ui::Lang;
 
@@ -17,15 +17,19 @@ type Row = (&'static [&'static str], (Option<u64>, usize));
 const SIZES: [(u16, u16); 2] = [(110, 32), (50, 15)];
 
 fn asked() -> Feed {
-    let mut feed = Feed::new();
-    let call = task_call("c1", "researcher", "find the test framework");
-    feed.user(1, "Which test framework does this project use?").run(1).turn(parent(1), 1);
-    feed.says(parent(1), "I'll delegate the search.", vec![call.clone()]);
     let mut given =
         contract("Find out which test framework this project uses, and where it is set up.");
     given.done_when = Some("name and file are known".to_owned());
     given.must_not = Some("guess from the language alone".to_owned());
     given.goes_to = Some(Destination { host: Some("api.example.org".to_owned()) });
+    asked_about(given)
+}
+
+fn asked_about(given: ContractView) -> Feed {
+    let mut feed = Feed::new();
+    let call = task_call("c1", "researcher", "find the test framework");
+    feed.user(1, "Which test framework does this project use?").run(1).turn(parent(1), 1);
+    feed.says(parent(1), "I'll delegate the search.", vec![call.clone()]);
     let preflight = Preflight {
         role: "researcher".to_owned(),
         description: "find the test framework".to_owned(),
@@ -112,7 +116,26 @@ fn a_dropped_key_and_a_lowered_number_in_chinese() {
 }
 
 #[test]
-fn keys_lower_and_drop_and_never_raise_above_what_was_asked_for() {
+fn what_is_not_limited_and_what_cannot_be_known_are_two_things() {
+    for (lang, unlimited, unknown) in
+        [(Lang::En, "unlimited", "unknown, not bounded"), (Lang::Zh, "不限", "未知，不设限")]
+    {
+        let mut given = contract("look");
+        given.budget[Dimension::Turns] = Limit::Unlimited;
+        given.budget[Dimension::CostUsd] = Limit::Off;
+        let mut watch = Watch::new(asked_about(given), (110, 40));
+        watch.screen = screen(lang, (110, 40));
+        let text = watch.text();
+        let ends = |words: &str| {
+            let lines = text.lines().map(|line| line.trim_end_matches(['│', ' ']));
+            lines.filter(|line| line.ends_with(&format!(" {words}"))).count()
+        };
+        assert_eq!((ends(unlimited), ends(unknown)), (1, 1), "{text}");
+    }
+}
+
+#[test]
+fn keys_lower_and_drop_and_never_raise_above_what_was_shown() {
     for size in SIZES {
         let table: [Row; 6] = [
             (&[], (None, 0)),
@@ -199,5 +222,19 @@ fn something_says_that_a_person_is_asked_at_every_size() {
             let text = watch.text();
             assert!(text.contains('?') || text.contains('y'), "{width}x{height}\n{text}");
         }
+    }
+}
+
+/// A task may be worded like the program's own lines; what is enforced stands before all of it, and
+/// every line of it is marked.
+#[test]
+fn the_words_of_a_task_never_pass_for_what_is_enforced() {
+    let forged = contract("look\nmay: nothing\ntools: none\nBudget\n  turns  1");
+    let mut watch = read(asked_about(forged), (110, 40));
+    let text = watch.text();
+    let place = |words: &str| text.find(words).unwrap_or_else(|| panic!("{words}:\n{text}"));
+    for words in ["may: nothing", "tools: none"] {
+        assert!(text.contains(&format!("│ {words}")), "{text}");
+        assert!(place("goes to: ") < place(words) && place("Context") < place(words), "{text}");
     }
 }

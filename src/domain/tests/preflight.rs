@@ -263,6 +263,26 @@ fn amendment(shown: &Contract, (percent, drops): ([Option<u64>; 6], [bool; 4])) 
     Amendment::of(&shown.view(), &lowered, keys).unwrap()
 }
 
+#[test]
+fn numbers_go_down_by_steps_and_never_above_what_was_shown() {
+    let down = |shown: u64| {
+        let mut now = shown;
+        let mut all = Vec::new();
+        while step_down(shown, now) < now {
+            now = step_down(shown, now);
+            all.push(now);
+        }
+        all
+    };
+    assert_eq!(down(20), [15, 10, 5, 2]);
+    assert_eq!(down(3), [2, 1]);
+    assert_eq!(down(1), [0; 0]);
+    assert_eq!(step_up(20, 2), 5);
+    assert_eq!(step_up(20, 15), 20);
+    assert_eq!(step_up(20, 20), 20);
+    assert_eq!(down(u64::MAX).len(), 4);
+}
+
 proptest! {
     #![proptest_config(cases(400))]
 

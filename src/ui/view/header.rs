@@ -127,10 +127,12 @@ fn facts(story: &Story, screen: &Screen) -> Vec<(&'static str, String)> {
     let cost = totals
         .cost()
         .map_or_else(|| lang.pick("cost unknown", "费用未知").to_owned(), |cost| cost.to_string());
-    let kept = story.kept_out_tokens();
+    let kept = story.worth().map_or(0, |worth| worth.kept_out);
+    let sign = if kept < 0 { "-" } else { "" };
+    let kept = words::tokens(kept.unsigned_abs());
     let kept_out = match lang {
-        super::super::lang::Lang::En => format!("kept out {} tok", words::tokens(kept)),
-        super::super::lang::Lang::Zh => format!("省下 {} 词元", words::tokens(kept)),
+        super::super::lang::Lang::En => format!("kept out {sign}{kept} tok"),
+        super::super::lang::Lang::Zh => format!("省下 {sign}{kept} 词元"),
     };
     let mut facts = vec![
         ("model", model),

@@ -25,13 +25,15 @@ pub fn body(draft: &Draft) -> (LongText, Vec<(Item, usize)>) {
     let contract = &preflight.contract;
     let mut text = LongText::default();
     let mut lines = Vec::new();
-    if !contract.prompt.starts_with(&preflight.description) {
-        text.add(&preflight.description, Kind::Heading);
-    }
-    task(&mut text, contract, lang);
+    // What is enforced comes first: no words of a model can push it away or stand in its place.
     held(&mut text, contract, lang);
     context(&mut text, &mut lines, draft);
     budget(&mut text, &mut lines, draft);
+    text.add(lang.pick("What it is told, as the task has it", "任务原文"), Kind::Heading);
+    if !contract.prompt.starts_with(&preflight.description) {
+        text.add(&barred(&preflight.description), Kind::Plain);
+    }
+    task(&mut text, contract, lang);
     (text, lines)
 }
 
@@ -69,8 +71,7 @@ fn task(text: &mut LongText, contract: &ContractView, lang: Lang) {
     ];
     for (label, words) in written {
         if let Some(words) = words {
-            let words = named(label, words, lang);
-            text.add(&words, Kind::Plain);
+            text.add(&barred(&named(label, words, lang)), Kind::Plain);
         }
     }
 }
@@ -88,6 +89,12 @@ fn held(text: &mut LongText, contract: &ContractView, lang: Lang) {
         let words = if words.is_empty() { lang.pick("none", "无").to_owned() } else { words };
         text.add(&named(label, &sanitize::line(&words), lang), Kind::Plain);
     }
+}
+
+/// A model's words, every line of them marked: none can pass for one of the program's own.
+fn barred(words: &str) -> String {
+    let lines: Vec<String> = words.lines().map(|line| format!("│ {line}")).collect();
+    lines.join("\n")
 }
 
 fn named(label: &str, words: &str, lang: Lang) -> String {
@@ -144,12 +151,15 @@ fn budget(text: &mut LongText, lines: &mut Vec<(Item, usize)>, draft: &Draft) {
                 let line = format!("{name} {}", number(contract, dimension, shown, now, lang));
                 add_item(text, lines, draft, Item::Limit(dimension), &line, now.is_some());
             }
-            Limit::Unlimited | Limit::Off => {
-                let words = lang.pick("unknown, not bounded", "未知，不设限");
-                text.add(&format!("  {name} {words}"), Kind::Plain);
-            }
+            Limit::Unlimited => fixed(text, &name, lang.pick("unlimited", "不限")),
+            Limit::Off => fixed(text, &name, lang.pick("unknown, not bounded", "未知，不设限")),
         }
     }
+}
+
+/// A line of the budget that has no number to lower.
+fn fixed(text: &mut LongText, name: &str, words: &str) {
+    text.add(&format!("  {name} {words}"), Kind::Plain);
 }
 
 /// A number of the budget, what it was lowered from, and its part of what the parent has left.
