@@ -187,7 +187,7 @@ pub struct Options {
     /// The same for children whose model runs on this machine
     #[arg(long, global = true, value_name = "NAME=TEXT|@FILE")]
     pub pin_local: Vec<String>,
-    /// A secret that no model gets and that is blotted out wherever it turns up
+    /// A secret that is given to no model and that is blotted out wherever it turns up
     #[arg(long, global = true, value_name = "NAME=@FILE")]
     pub pin_secret: Vec<String>,
     /// Where sessions are kept

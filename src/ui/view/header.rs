@@ -39,12 +39,12 @@ pub fn draw(story: &Story, screen: &Screen, areas: Areas, buffer: &mut Buffer) {
         places.remove(0);
     }
     for least in ["model", "mode", "cost", "fence"] {
-        if !fits(&facts, &places[0]) && total(&facts) + wrap::cells(NAME) > width {
+        if !fits(&facts, &places[0]) && total(&facts) + wrap::cells(NAME) + 1 > width {
             facts.retain(|(key, _)| *key != least);
         }
     }
     // A name that the facts would paint over is better left out.
-    let name = if wrap::cells(NAME) + total(&facts) <= width { NAME } else { "" };
+    let name = if wrap::cells(NAME) + 1 + total(&facts) <= width { NAME } else { "" };
     let mut row = Row::of(name, Tone::Strong);
     let free = room(&facts).saturating_sub(AROUND_PLACE);
     if free >= 8 || fits(&facts, &places[0]) {
