@@ -217,6 +217,20 @@ mod tests {
         }
     }
 
+    #[tokio::test]
+    async fn only_what_is_surely_not_there_is_missing() {
+        let folder = tempfile::TempDir::new().unwrap();
+        std::fs::write(folder.path().join("there"), "x").unwrap();
+        std::os::unix::fs::symlink("round", folder.path().join("round")).unwrap();
+        let workspace = Arc::new(Workspace::open(folder.path()).unwrap());
+        let long = "n".repeat(300);
+        let wanted = ["there", "nothing", "round", "../above", long.as_str(), "there/below"];
+        let wanted = wanted.map(str::to_owned).to_vec();
+        let (scope, all) = (CancelScope::root(), [PathScope::all()]);
+        let missing = missing(&scope, &workspace, &all, wanted).await;
+        assert_eq!(missing, ["nothing", "there/below"]);
+    }
+
     #[test]
     fn long_lists_are_counted() {
         assert_eq!(in_words(&["a"; 12]).matches('a').count(), 10 + " and".matches('a').count());

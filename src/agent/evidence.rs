@@ -100,6 +100,7 @@ fn check_one(
             Some((WarningCode::EvidenceScope, "is outside what the child may read"))
         }
         Existence::Missing => Some((WarningCode::EvidenceMissing, "does not exist")),
+        Existence::Unreadable => Some((WarningCode::EvidenceNotRead, "cannot be read")),
         Existence::File { .. } | Existence::Folder if cited.unreadable_line => {
             Some((WarningCode::EvidenceLine, "is cited with a line that is no line number"))
         }
