@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use common::{Live, Played, Stage, one_batch, task_call};
 use offshoot::domain::approval::{Answer, ApprovePolicy, Asker, Decider, Decision};
+use offshoot::domain::books::Books;
 use offshoot::domain::budget::{Dimension, Limit, PerDimension};
 use offshoot::domain::command::{Command, Steer, Target};
 use offshoot::domain::context_store::Sensitivity;
@@ -218,12 +219,45 @@ async fn a_no_with_its_reason_reaches_the_model_and_the_run_goes_on() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_number_and_the_delegation_of_a_denied_task_stay_used() {
+async fn the_number_of_a_denied_task_stays_used_and_its_delegation_is_given_back() {
     let script = json!({
         "turns": [
             { "text": "", "tool_calls": [task_call("t", "alpha")] },
             { "text": "", "tool_calls": [task_call("u", "alpha")] },
             { "text": "", "tool_calls": [task_call("v", "beta")] },
+            { "text": "", "tool_calls": [task_call("w", "gamma")] },
+            { "text": "done" },
+        ],
+        "children": [child("alpha"), child("beta"), child("gamma")],
+    });
+    let mut stage = Stage::new(&script);
+    stage.preflight = PreflightPolicy::Always;
+    stage.limits.totals.delegations = 2;
+    let actions = [
+        (1_000, decide("t", deny("no"))),
+        (2_000, decide("u", Answer::Once)),
+        (3_000, decide("v", Answer::Once)),
+    ];
+    let played = stage.play_with("go", &actions).await;
+    // The same task may be asked for again: it is neither queued nor running.
+    assert_eq!(played.task_result("u").task_id, Some(TaskId(2)));
+    assert_eq!(played.task_result("v").status, Status::Completed);
+    assert_eq!(played.task_result("w").code, Some(Code::DelegationLimit));
+    assert_eq!(delegations(&played), 2, "the record counts what the ledger counted");
+}
+
+fn delegations(played: &Played) -> u32 {
+    Books::read(played.events.iter().map(|event| &**event)).delegations(&RunId::parent(1))
+}
+
+/// It was counted when it was queued, and is not any more when it is denied after that.
+#[tokio::test(start_paused = true)]
+async fn a_queued_task_that_is_denied_gives_its_delegation_back_too() {
+    let script = json!({
+        "turns": [
+            { "text": "", "tool_calls": [task_call("t", "alpha"), task_call("u", "beta")] },
+            { "text": "", "tool_calls": [task_call("v", "beta")] },
+            { "text": "", "tool_calls": [task_call("w", "alpha")] },
             { "text": "done" },
         ],
         "children": [child("alpha"), child("beta")],
@@ -231,11 +265,17 @@ async fn the_number_and_the_delegation_of_a_denied_task_stay_used() {
     let mut stage = Stage::new(&script);
     stage.preflight = PreflightPolicy::Always;
     stage.limits.totals.delegations = 2;
-    let actions = [(1_000, decide("t", deny("no"))), (2_000, decide("u", Answer::Once))];
+    stage.limits.totals.active = 1;
+    let actions = [
+        (1_000, decide("t", Answer::Once)),
+        (2_000, decide("u", deny("no"))),
+        (3_000, decide("v", Answer::Once)),
+    ];
     let played = stage.play_with("go", &actions).await;
-    // The same task may be asked for again: it is neither queued nor running.
-    assert_eq!(played.task_result("u").task_id, Some(TaskId(2)));
-    assert_eq!(played.task_result("v").code, Some(Code::DelegationLimit));
+    assert!(played.facts().any(|fact| matches!(fact, Fact::TaskQueued { .. })));
+    assert_eq!(played.task_result("v").status, Status::Completed);
+    assert_eq!(played.task_result("w").code, Some(Code::DelegationLimit));
+    assert_eq!(delegations(&played), 2);
 }
 
 #[tokio::test(start_paused = true)]

@@ -162,7 +162,10 @@ async fn not_started(
         Unstarted::Cancelled(ending) => {
             never_started(parent, ticket, ending, preflight::NEVER_RAN).await
         }
-        Unstarted::Denied(words) => CallEnd::unstarted(Failure::Denied, words),
+        Unstarted::Denied(words) => {
+            parent.tree.ledger().return_delegation();
+            CallEnd::unstarted(Failure::Denied, words)
+        }
     }
 }
 
