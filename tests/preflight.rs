@@ -23,6 +23,7 @@ use offshoot::domain::report::{By, Status};
 use offshoot::domain::violation::Code;
 use offshoot::headless::{self, Format, Headless};
 use offshoot::session::Pin;
+use offshoot::story::{NodeState, Story};
 use serde_json::{Value, json};
 
 const MARK: &str = "the-crane-is-blue-7391";
@@ -200,6 +201,22 @@ async fn an_answer_that_would_be_more_than_was_shown_starts_nothing() {
     assert_nothing_started(&played);
     assert_eq!(decisions(&played), [("t".to_owned(), Decision::Deny, Decider::Runtime, None)]);
     assert!(played.result("t").contains("does not fit what was shown"));
+    assert_eq!(end_by(&played), None, "no person refused it");
+}
+
+/// By whom the only child ended, as it is shown.
+fn end_by(played: &Played) -> Option<By> {
+    let mut story = Story::default();
+    for event in &played.events {
+        story.apply(event);
+    }
+    match &story.delegations().nodes()[0].state {
+        NodeState::Ended(end) => {
+            assert_eq!((end.status, end.code), (Status::Blocked, None));
+            end.by
+        }
+        state => panic!("{state:?}"),
+    }
 }
 
 #[tokio::test(start_paused = true)]
@@ -208,6 +225,7 @@ async fn a_no_with_its_reason_reaches_the_model_and_the_run_goes_on() {
     assert_nothing_started(&played);
     let words = played.result("t");
     assert!(words.contains("the user did not allow this delegation, and says: read it yourself"));
+    assert_eq!(end_by(&played), Some(By::User));
     let results = Played::results_in(played.parent_requests()[1]);
     assert_eq!((results[0].ok, results[0].output == words), (false, true));
     let failure = played.facts().find_map(|fact| match fact {
