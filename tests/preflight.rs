@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use common::{Live, Played, Stage, one_batch, task_call};
 use offshoot::domain::approval::{Answer, ApprovePolicy, Asker, Decider, Decision};
+use offshoot::domain::books::Books;
 use offshoot::domain::budget::{Dimension, Limit, PerDimension};
 use offshoot::domain::command::{Command, Steer, Target};
 use offshoot::domain::context_store::Sensitivity;
@@ -22,6 +23,7 @@ use offshoot::domain::report::{By, Status};
 use offshoot::domain::violation::Code;
 use offshoot::headless::{self, Format, Headless};
 use offshoot::session::Pin;
+use offshoot::story::{NodeState, Story};
 use serde_json::{Value, json};
 
 const MARK: &str = "the-crane-is-blue-7391";
@@ -199,6 +201,22 @@ async fn an_answer_that_would_be_more_than_was_shown_starts_nothing() {
     assert_nothing_started(&played);
     assert_eq!(decisions(&played), [("t".to_owned(), Decision::Deny, Decider::Runtime, None)]);
     assert!(played.result("t").contains("does not fit what was shown"));
+    assert_eq!(end_by(&played), None, "no person refused it");
+}
+
+/// By whom the only child ended, as it is shown.
+fn end_by(played: &Played) -> Option<By> {
+    let mut story = Story::default();
+    for event in &played.events {
+        story.apply(event);
+    }
+    match &story.delegations().nodes()[0].state {
+        NodeState::Ended(end) => {
+            assert_eq!((end.status, end.code), (Status::Blocked, None));
+            end.by
+        }
+        state => panic!("{state:?}"),
+    }
 }
 
 #[tokio::test(start_paused = true)]
@@ -207,6 +225,7 @@ async fn a_no_with_its_reason_reaches_the_model_and_the_run_goes_on() {
     assert_nothing_started(&played);
     let words = played.result("t");
     assert!(words.contains("the user did not allow this delegation, and says: read it yourself"));
+    assert_eq!(end_by(&played), Some(By::User));
     let results = Played::results_in(played.parent_requests()[1]);
     assert_eq!((results[0].ok, results[0].output == words), (false, true));
     let failure = played.facts().find_map(|fact| match fact {
@@ -218,12 +237,45 @@ async fn a_no_with_its_reason_reaches_the_model_and_the_run_goes_on() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_number_and_the_delegation_of_a_denied_task_stay_used() {
+async fn the_number_of_a_denied_task_stays_used_and_its_delegation_is_given_back() {
     let script = json!({
         "turns": [
             { "text": "", "tool_calls": [task_call("t", "alpha")] },
             { "text": "", "tool_calls": [task_call("u", "alpha")] },
             { "text": "", "tool_calls": [task_call("v", "beta")] },
+            { "text": "", "tool_calls": [task_call("w", "gamma")] },
+            { "text": "done" },
+        ],
+        "children": [child("alpha"), child("beta"), child("gamma")],
+    });
+    let mut stage = Stage::new(&script);
+    stage.preflight = PreflightPolicy::Always;
+    stage.limits.totals.delegations = 2;
+    let actions = [
+        (1_000, decide("t", deny("no"))),
+        (2_000, decide("u", Answer::Once)),
+        (3_000, decide("v", Answer::Once)),
+    ];
+    let played = stage.play_with("go", &actions).await;
+    // The same task may be asked for again: it is neither queued nor running.
+    assert_eq!(played.task_result("u").task_id, Some(TaskId(2)));
+    assert_eq!(played.task_result("v").status, Status::Completed);
+    assert_eq!(played.task_result("w").code, Some(Code::DelegationLimit));
+    assert_eq!(delegations(&played), 2, "the record counts what the ledger counted");
+}
+
+fn delegations(played: &Played) -> u32 {
+    Books::read(played.events.iter().map(|event| &**event)).delegations(&RunId::parent(1))
+}
+
+/// It was counted when it was queued, and is not any more when it is denied after that.
+#[tokio::test(start_paused = true)]
+async fn a_queued_task_that_is_denied_gives_its_delegation_back_too() {
+    let script = json!({
+        "turns": [
+            { "text": "", "tool_calls": [task_call("t", "alpha"), task_call("u", "beta")] },
+            { "text": "", "tool_calls": [task_call("v", "beta")] },
+            { "text": "", "tool_calls": [task_call("w", "alpha")] },
             { "text": "done" },
         ],
         "children": [child("alpha"), child("beta")],
@@ -231,11 +283,17 @@ async fn the_number_and_the_delegation_of_a_denied_task_stay_used() {
     let mut stage = Stage::new(&script);
     stage.preflight = PreflightPolicy::Always;
     stage.limits.totals.delegations = 2;
-    let actions = [(1_000, decide("t", deny("no"))), (2_000, decide("u", Answer::Once))];
+    stage.limits.totals.active = 1;
+    let actions = [
+        (1_000, decide("t", Answer::Once)),
+        (2_000, decide("u", deny("no"))),
+        (3_000, decide("v", Answer::Once)),
+    ];
     let played = stage.play_with("go", &actions).await;
-    // The same task may be asked for again: it is neither queued nor running.
-    assert_eq!(played.task_result("u").task_id, Some(TaskId(2)));
-    assert_eq!(played.task_result("v").code, Some(Code::DelegationLimit));
+    assert!(played.facts().any(|fact| matches!(fact, Fact::TaskQueued { .. })));
+    assert_eq!(played.task_result("v").status, Status::Completed);
+    assert_eq!(played.task_result("w").code, Some(Code::DelegationLimit));
+    assert_eq!(delegations(&played), 2);
 }
 
 #[tokio::test(start_paused = true)]

@@ -190,7 +190,7 @@ async fn conclude(
     preview: Option<Preview>,
 ) -> Permit {
     let approvals = &wish.shared.host.approvals;
-    let decision = match outcome {
+    let (decision, answer) = match outcome {
         Outcome::Cancelled(ending) => {
             decided(wish, Decision::Withdrawn, Decider::Runtime, None).await;
             return Permit::Not(Failure::NotRun, not_run(ending));
@@ -211,15 +211,11 @@ async fn conclude(
             decided(wish, Decision::Deny, Decider::User, None).await;
             return Permit::Not(Failure::Denied, denied_by_user(None));
         }
-        Outcome::Answered(answer @ (Answer::Once | Answer::Child | Answer::Session)) => {
-            approvals.given().keep(&answer, &subject.requester, &subject.view(), prefix);
-            match answer {
-                Answer::Once | Answer::Amended(_) | Answer::Deny { .. } => Decision::Once,
-                Answer::Child => Decision::Child,
-                Answer::Session => Decision::Session,
-            }
-        }
+        Outcome::Answered(Answer::Once) => (Decision::Once, Answer::Once),
+        Outcome::Answered(Answer::Child) => (Decision::Child, Answer::Child),
+        Outcome::Answered(Answer::Session) => (Decision::Session, Answer::Session),
     };
+    approvals.given().keep(&answer, &subject.requester, &subject.view(), prefix);
     decided(wish, decision, Decider::User, None).await;
     // Others may wait for what was just allowed.
     approvals.look_again();

@@ -139,13 +139,14 @@ pub struct LiveTasks(Mutex<HashMap<TaskId, Live>>);
 
 struct Live {
     scope: CancelScope,
-    run: Weak<RunShared>,
+    /// `None` until it begins.
+    run: Option<Weak<RunShared>>,
 }
 
 impl LiveTasks {
     /// Makes a task known for as long as the returned guard lives.
     pub fn enter(self: &Arc<Self>, task: TaskId, scope: CancelScope) -> LiveTask {
-        self.lock().insert(task, Live { scope, run: Weak::new() });
+        self.lock().insert(task, Live { scope, run: None });
         LiveTask { tasks: Arc::clone(self), task }
     }
 
@@ -156,7 +157,25 @@ impl LiveTasks {
 
     /// The run of a live task that has begun.
     pub fn run(&self, task: TaskId) -> Option<Arc<RunShared>> {
-        self.lock().get(&task)?.run.upgrade()
+        self.lock().get(&task)?.run.as_ref()?.upgrade()
+    }
+
+    /// Does something about a live task, with its run if it has begun, in one step in which it
+    /// neither begins nor ends; `None` if it has ended. `act` must not wait.
+    pub fn while_live<T>(
+        &self,
+        task: TaskId,
+        act: impl FnOnce(Option<&RunShared>) -> T,
+    ) -> Option<T> {
+        let tasks = self.lock();
+        let run = match &tasks.get(&task)?.run {
+            Some(run) => Some(run.upgrade()?),
+            None => None,
+        };
+        let done = act(run.as_deref());
+        // Should this be the last that holds the run, the run is let go without the lock.
+        drop(tasks);
+        Some(done)
     }
 
     fn lock(&self) -> MutexGuard<'_, HashMap<TaskId, Live>> {
@@ -171,11 +190,14 @@ pub struct LiveTask {
 }
 
 impl LiveTask {
-    /// The task's run begins.
-    pub fn begin(&self, run: &Arc<RunShared>) {
-        if let Some(live) = self.tasks.lock().get_mut(&self.task) {
-            live.run = Arc::downgrade(run);
+    /// The task's run begins, which `tell` tells in the same step, so that nothing that is done to
+    /// the run is told before its start, nor to the task after it. `tell` must not wait.
+    pub fn begin(&self, run: &Arc<RunShared>, tell: impl FnOnce()) {
+        let mut tasks = self.tasks.lock();
+        if let Some(live) = tasks.get_mut(&self.task) {
+            live.run = Some(Arc::downgrade(run));
         }
+        tell();
     }
 }
 
@@ -220,5 +242,17 @@ mod tests {
         let look = tokio::time::sleep(Duration::from_hours(1));
         assert_eq!(scope.last_look("look", look).await, Some(()));
         assert!(scope.left_behind().is_empty());
+    }
+
+    #[test]
+    fn nothing_is_done_to_a_task_that_is_known_no_more() {
+        let tasks = Arc::<LiveTasks>::default();
+        let live = tasks.enter(TaskId(1), CancelScope::root());
+        assert_eq!(tasks.while_live(TaskId(1), |run| run.is_none()), Some(true));
+        // Its run began and is let go already: its end was told.
+        tasks.lock().get_mut(&TaskId(1)).unwrap().run = Some(Weak::new());
+        assert_eq!(tasks.while_live(TaskId(1), |_| ()), None);
+        drop(live);
+        assert_eq!(tasks.while_live(TaskId(1), |_| ()), None);
     }
 }

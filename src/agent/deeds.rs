@@ -2,12 +2,14 @@
 //! child's words are claims.
 
 use std::sync::Arc;
+use std::time::Instant;
 
 use serde_json::Value;
 
+use super::cancel::CancelScope;
 use super::changes::Tests;
 use super::claims::Claims;
-use super::evidence::CHECK_TIME;
+use super::last_look;
 use super::passing::says_tests_pass;
 use super::run::Run;
 use super::terms;
@@ -16,11 +18,14 @@ use crate::domain::changes::ChangeList;
 use crate::domain::contract::Contract;
 use crate::domain::report::{Ending, Status, Warning, WarningCode};
 use crate::domain::role::Permission;
+use crate::domain::scope::PathScope;
 use crate::workspace::Workspace;
 use crate::workspace::existence::Existence;
 use crate::workspace::path::printable;
 use crate::workspace::scope::{Reach, reach};
 
+/// How a look that hangs is named.
+const LOOKING: &str = "the look at the files that done_when names";
 /// Paths that one sentence names.
 const NAMED_PATHS: usize = 10;
 
@@ -98,26 +103,32 @@ pub(super) async fn broken_terms(
         let tests = shared.host.changes.tests(shared.contract.run());
         warnings.extend(terms::missing_tests(done_when, tests));
     }
-    let missing = missing(run, terms::wanted_files(done_when)).await;
+    let wanted = terms::wanted_files(done_when);
+    let (scope, paths) = (&shared.scope, shared.contract.paths());
+    let missing = missing(scope, &shared.host.workspace, paths, wanted).await;
     warnings.extend(terms::missing_files(&missing));
     warnings
 }
 
-/// Those of the files that are surely not there; what the run may not see counts as there.
-async fn missing(run: &Run, wanted: Vec<String>) -> Vec<String> {
+/// Those of the files that are surely not there; what the run may not see counts as there, and so
+/// does what was not looked at in time.
+async fn missing(
+    scope: &CancelScope,
+    workspace: &Arc<Workspace>,
+    paths: &[PathScope],
+    wanted: Vec<String>,
+) -> Vec<String> {
     if wanted.is_empty() {
         return wanted;
     }
-    let workspace = Arc::clone(&run.shared.host.workspace);
-    let scopes = run.shared.contract.paths().to_vec();
+    let (workspace, paths) = (Arc::clone(workspace), paths.to_vec());
     let is_missing =
-        move |path: &String| matches!(workspace.exists(&scopes, path), Existence::Missing);
-    let looking =
-        tokio::task::spawn_blocking(move || wanted.into_iter().filter(is_missing).collect());
-    let in_time = tokio::time::timeout(CHECK_TIME, looking);
-    let seen = run.shared.scope.last_look("looking for files that should be there", in_time).await;
-    // What could not be seen counts as there, too.
-    seen.and_then(Result::ok).and_then(Result::ok).unwrap_or_default()
+        move |path: &String| matches!(workspace.exists(&paths, path), Existence::Missing);
+    let look = move |until| {
+        let in_time = wanted.into_iter().take_while(|_| Instant::now() < until);
+        in_time.filter(is_missing).collect()
+    };
+    last_look::look(scope, LOOKING, look).await.unwrap_or_default()
 }
 
 /// The paths that a child says it changed, as paths from the root.
@@ -204,6 +215,20 @@ mod tests {
         ] {
             assert_eq!(is_at_or_below(path, above), right, "{path} {above}");
         }
+    }
+
+    #[tokio::test]
+    async fn only_what_is_surely_not_there_is_missing() {
+        let folder = tempfile::TempDir::new().unwrap();
+        std::fs::write(folder.path().join("there"), "x").unwrap();
+        std::os::unix::fs::symlink("round", folder.path().join("round")).unwrap();
+        let workspace = Arc::new(Workspace::open(folder.path()).unwrap());
+        let long = "n".repeat(300);
+        let wanted = ["there", "nothing", "round", "../above", long.as_str(), "there/below"];
+        let wanted = wanted.map(str::to_owned).to_vec();
+        let (scope, all) = (CancelScope::root(), [PathScope::all()]);
+        let missing = missing(&scope, &workspace, &all, wanted).await;
+        assert_eq!(missing, ["nothing", "there/below"]);
     }
 
     #[test]

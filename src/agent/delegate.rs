@@ -162,7 +162,10 @@ async fn not_started(
         Unstarted::Cancelled(ending) => {
             never_started(parent, ticket, ending, preflight::NEVER_RAN).await
         }
-        Unstarted::Denied(words) => CallEnd::unstarted(Failure::Denied, words),
+        Unstarted::Denied(words) => {
+            parent.tree.ledger().return_delegation();
+            CallEnd::unstarted(Failure::Denied, words)
+        }
     }
 }
 
@@ -209,18 +212,16 @@ async fn start(
             return (CallEnd::unstarted(Failure::Error, text), child.seat.leave());
         }
     };
-    child
-        .emit(Fact::RunStarted {
-            call: Some(call.call.clone()),
-            role: child.contract.role().to_owned(),
-            description: Some(child.contract.description().to_owned()),
-            depth: child.contract.depth(),
-            contract: child.contract.view().going_to(child.provider.identity().destination()),
-            totals: None,
-        })
-        .await;
-    // Only now, so that nothing that is done to the run is told before its start.
-    ticket.live.begin(&child);
+    let started = Fact::RunStarted {
+        call: Some(call.call.clone()),
+        role: child.contract.role().to_owned(),
+        description: Some(child.contract.description().to_owned()),
+        depth: child.contract.depth(),
+        contract: child.contract.view().going_to(child.provider.identity().destination()),
+        totals: None,
+    };
+    let room = child.host.hub.place().await;
+    ticket.live.begin(&child, || room.take(&child.origin, started));
     let mut run = Run::new(Arc::clone(&child), History::new(), None);
     let begun = AssertUnwindSafe(apart(|| begin(&mut run))).catch_unwind().await;
     let ending = begun.unwrap_or_else(|_| run.internal(&"the end of the run panicked"));

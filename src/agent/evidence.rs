@@ -1,12 +1,13 @@
 //! Whether what a child cites was really shown to it.
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::Instant;
 
 use serde_json::Value;
 
 use super::cited::Cited;
 use super::claims::Claims;
+use super::last_look;
 use super::run::Run;
 use crate::domain::report::{Evidence, Warning, WarningCode};
 use crate::domain::role::ReportField;
@@ -17,10 +18,6 @@ use crate::workspace::existence::Existence;
 
 /// Cited places that are checked and kept.
 const MOST_EVIDENCE: usize = 100;
-/// How long checking them may take.
-pub(super) const CHECK_TIME: Duration = Duration::from_secs(1);
-/// How long one place may be looked at beyond that: a file system may hang.
-const HANGS: Duration = Duration::from_secs(1);
 /// How a look that hangs is named.
 const LOOKING: &str = "the look at what the report cites";
 
@@ -33,22 +30,18 @@ pub(super) async fn check(run: &Run, cited: &[Cited]) -> (Vec<Evidence>, Vec<War
     let heard = run.record.heard.clone();
     let kept: Vec<Cited> = cited.iter().take(MOST_EVIDENCE).cloned().collect();
     let unchecked = kept.clone();
-    let until = std::time::Instant::now() + CHECK_TIME;
-    let looking = tokio::task::spawn_blocking(move || {
+    let look = move |until| {
         let look = |cited| {
-            if std::time::Instant::now() < until {
+            if Instant::now() < until {
                 check_one(&workspace, &scopes, &shown, &heard, cited)
             } else {
                 unverified(cited)
             }
         };
         kept.into_iter().map(look).collect::<Vec<_>>()
-    });
-    let in_time = tokio::time::timeout(CHECK_TIME + HANGS, looking);
-    let checked = match run.shared.scope.last_look(LOOKING, in_time).await {
-        Some(Ok(Ok(checked))) => checked,
-        Some(Ok(Err(_)) | Err(_)) | None => unchecked.into_iter().map(unverified).collect(),
     };
+    let checked = last_look::look(&run.shared.scope, LOOKING, look).await;
+    let checked = checked.unwrap_or_else(|| unchecked.into_iter().map(unverified).collect());
     let (evidence, doubts): (Vec<Evidence>, Vec<Option<Warning>>) = checked.into_iter().unzip();
     let mut warnings: Vec<Warning> = doubts.into_iter().flatten().collect();
     if cited.len() > MOST_EVIDENCE {
@@ -107,6 +100,7 @@ fn check_one(
             Some((WarningCode::EvidenceScope, "is outside what the child may read"))
         }
         Existence::Missing => Some((WarningCode::EvidenceMissing, "does not exist")),
+        Existence::Unreadable => Some((WarningCode::EvidenceNotRead, "cannot be read")),
         Existence::File { .. } | Existence::Folder if cited.unreadable_line => {
             Some((WarningCode::EvidenceLine, "is cited with a line that is no line number"))
         }

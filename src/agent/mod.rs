@@ -34,6 +34,7 @@ pub mod follow;
 pub mod guidance;
 pub mod host;
 pub mod keeping;
+mod last_look;
 mod late;
 mod lineage;
 mod may;

@@ -134,7 +134,9 @@ impl Steering {
             // A last turn that could not be had, because its prompt was too long, was none: with
             // shorter results there may be room for more than one.
             (Stage::WrappingUp, None) => Stage::Going,
-            (stage, _) => stage,
+            (stage @ Stage::Going, None)
+            | (stage @ Stage::WrappingUp, Some(_))
+            | (stage @ Stage::Over, Some(_) | None) => stage,
         };
         last
     }

@@ -11,7 +11,7 @@ use tokio::sync::mpsc;
 use tokio::time::{Instant, timeout};
 
 use super::approve::{self, Permit, Wish};
-use super::cancel::CANCEL_GRACE;
+use super::cancel::{CANCEL_GRACE, CancelScope};
 use super::changes;
 use super::clock::InFlight;
 use super::dispatch::CallEnd;
@@ -26,6 +26,9 @@ use crate::domain::message::ToolCall;
 use crate::domain::report::{By, Ending};
 use crate::domain::role::Permission;
 use crate::tool::{Effects, Progress, Tool, ToolContext, ToolOutput, run_tests};
+
+/// How a look that hangs is named.
+const LOOKING: &str = "the look at which command runs the tests";
 
 /// Makes the call, if it may be made.
 pub(super) async fn use_tool(
@@ -88,14 +91,19 @@ pub(super) async fn use_tool(
 
 /// A shell command that is the test command itself is a run of the tests.
 async fn note_tests(shared: &RunShared, effects: &mut Effects) {
-    if let (Some(ran), None, None) = (&effects.ran, effects.tests_passed, shared.scope.ending()) {
+    if let (Some(ran), None) = (&effects.ran, effects.tests_passed) {
         let host = &shared.host;
         let own = host.test_command.as_deref();
         let looking = run_tests::is_test_command(&ran.command, own, &host.workspace);
-        if shared.scope.last_look("looking for the test command", looking).await == Some(true) {
+        if is_so(&shared.scope, looking).await {
             effects.tests_passed = Some(ran.ok);
         }
     }
+}
+
+/// What a look at files says, as long as the run goes on; a cancelled run takes no such look.
+async fn is_so(scope: &CancelScope, looking: impl Future<Output = bool>) -> bool {
+    scope.ending().is_none() && scope.last_look(LOOKING, looking).await.unwrap_or(false)
 }
 
 /// Waits while the run is paused; an error if it was cancelled, paused or not.
@@ -153,4 +161,20 @@ async fn cancelled(
     let effects = last.map(|output| output.effects).unwrap_or_default();
     let words = format!("cancelled{by} while it ran");
     (ToolOutput { effects, ..ToolOutput::error(words) }, Some(Failure::Cancelled), left_behind)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn a_look_for_the_test_command_that_hangs_ends_after_a_cancel_and_none_begins_then() {
+        let scope = CancelScope::root();
+        let cancel = async { scope.fire(Ending::Cancelled(By::User)) };
+        let (is, ()) = tokio::join!(is_so(&scope, std::future::pending()), cancel);
+        assert!(!is);
+        assert_eq!(scope.left_behind(), [LOOKING]);
+        assert!(!is_so(&scope, async { true }).await);
+        assert!(is_so(&CancelScope::root(), async { true }).await);
+    }
 }

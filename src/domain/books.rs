@@ -9,6 +9,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
+use super::approval::Decision;
 use super::budget::{Budget, Dimension, PerDimension, Totals};
 use super::choose::TASK_TOOL;
 use super::event::{Account, Event, Fact, Failure, RunFinished};
@@ -89,6 +90,7 @@ impl fmt::Display for Contradiction {
 #[derive(Debug)]
 struct Entry {
     tree: usize,
+    task: Option<TaskId>,
     account: AccountId,
     parent: Option<RunId>,
     own: Usage,
@@ -128,7 +130,10 @@ impl Books {
                 self.start(event, run, contract.budget, *totals);
             }
             Fact::TaskQueued { .. } => self.delegated(run, event.origin.task),
-            Fact::ContractRefused { refused_task, .. } => self.refused(run, *refused_task),
+            Fact::ContractRefused { refused_task, .. } => self.unstarted(run, *refused_task),
+            Fact::ApprovalDecided { decision, .. } => {
+                self.decided(run, event.origin.task, *decision);
+            }
             Fact::TurnStarted { reserved, held_back, .. } => {
                 let Some((ledger, account)) = self.within(run) else { return };
                 ledger.set_hold_back(account, *held_back);
@@ -155,7 +160,6 @@ impl Books {
             | Fact::ToolProgress { .. }
             | Fact::RetryScheduled { .. }
             | Fact::ApprovalRequested { .. }
-            | Fact::ApprovalDecided { .. }
             | Fact::FilesChanged { .. }
             | Fact::ModeChanged { .. }
             | Fact::PreflightChanged { .. }
@@ -215,6 +219,7 @@ impl Books {
         };
         let entry = Entry {
             tree,
+            task: event.origin.task,
             account,
             parent: event.origin.parent_run.clone(),
             own: Usage::none(),
@@ -250,8 +255,24 @@ impl Books {
         }
     }
 
-    /// A task that was refused at its start gives back what it was counted for.
-    fn refused(&mut self, run: &RunId, task: Option<TaskId>) {
+    /// Of a task's start its parent tells; of a call, the run whose own task it is.
+    fn decided(&mut self, run: &RunId, task: Option<TaskId>, decision: Decision) {
+        let is_own = |entry: &Entry| entry.task == task;
+        let about_its_start = self.entries.get(run).is_some_and(|entry| !is_own(entry));
+        match decision {
+            Decision::Deny | Decision::Expired if about_its_start => self.unstarted(run, task),
+            // What is withdrawn was cancelled, as its result tells.
+            Decision::Deny
+            | Decision::Expired
+            | Decision::Once
+            | Decision::Child
+            | Decision::Session
+            | Decision::Withdrawn => {}
+        }
+    }
+
+    /// A task that was refused or denied at its start gives back what it was counted for.
+    fn unstarted(&mut self, run: &RunId, task: Option<TaskId>) {
         let Some(tree) = self.entries.get(run).map(|entry| entry.tree) else { return };
         if task.is_some_and(|task| !self.tasks.insert(task)) {
             self.trees[tree].return_delegation();

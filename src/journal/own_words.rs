@@ -32,7 +32,7 @@ impl Place {
         match (self, field) {
             (Self::Own, "report") => Self::Report,
             (Self::Own, "arguments") => Self::Foreign,
-            (Self::Own | Self::Report, "data" | "signature") => Self::Sealed,
+            (Self::Own, "data" | "signature") => Self::Sealed,
             (Self::Report, field) if !Report::COMMON_FIELDS.contains(&field) => Self::Foreign,
             (Self::Own | Self::Report, _) => Self::Own,
             (Self::Foreign | Self::Sealed, _) => self,

@@ -232,6 +232,18 @@ mod tests {
     }
 
     #[test]
+    fn a_childs_own_field_is_no_sealed_block_whatever_its_name() {
+        let key = "sk-proj-0123456789abcdefABCDEF";
+        for name in ["data", "signature", "other"] {
+            let mut place = serde_json::json!({ "report": { name: key } });
+            assert!(redactor().value(&mut place, Place::Own, ""), "{name}");
+            assert!(!place.to_string().contains(key), "{place}");
+        }
+        let mut sealed = serde_json::json!({ "signature": key });
+        assert!(!redactor().value(&mut sealed, Place::Own, ""), "{sealed}");
+    }
+
+    #[test]
     fn the_words_around_a_secret_stay() {
         let text = format!("a {SECRET}, b sk-0123456789abcdef. c spaced-out-1");
         let expected = "a (redacted), b sk-(redacted). c (redacted)";

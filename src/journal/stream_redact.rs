@@ -98,15 +98,39 @@ impl Stream {
 
 /// True for what can be told of a run while its model's words come in.
 fn falls_between(fact: &Fact) -> bool {
-    matches!(
-        fact,
+    match fact {
         Fact::ModelWriting
-            | Fact::Paused { .. }
-            | Fact::Resumed { .. }
-            | Fact::WrapUpRequested { .. }
-            | Fact::BudgetExtended { .. }
-            | Fact::CancelRequested { .. }
-    )
+        | Fact::Paused { .. }
+        | Fact::Resumed { .. }
+        | Fact::WrapUpRequested { .. }
+        | Fact::BudgetExtended { .. }
+        | Fact::CancelRequested { .. } => true,
+        Fact::SessionStarted { .. }
+        | Fact::SessionFinished { .. }
+        | Fact::ContextAdded { .. }
+        | Fact::TaskQueued { .. }
+        | Fact::RunStarted { .. }
+        | Fact::ContractRefused { .. }
+        | Fact::TurnStarted { .. }
+        | Fact::TextDelta { .. }
+        | Fact::ReasoningDelta { .. }
+        | Fact::Message(_)
+        | Fact::ToolStarted { .. }
+        | Fact::ToolProgress { .. }
+        | Fact::ToolFinished { .. }
+        | Fact::Usage { .. }
+        | Fact::RetryScheduled { .. }
+        | Fact::ApprovalRequested { .. }
+        | Fact::ApprovalDecided { .. }
+        | Fact::FilesChanged { .. }
+        | Fact::ModeChanged { .. }
+        | Fact::PreflightChanged { .. }
+        | Fact::Compacted { .. }
+        | Fact::Notice { .. }
+        | Fact::Steered { .. }
+        | Fact::RunFinished(_)
+        | Fact::Unknown => false,
+    }
 }
 
 impl Tail {

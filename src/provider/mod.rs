@@ -6,6 +6,7 @@
 //! `prepare` are what network wires share, `paced` and `estimate` what the others share.
 
 pub mod anthropic;
+mod cloud;
 mod estimate;
 pub mod http;
 mod lines;

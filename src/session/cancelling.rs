@@ -6,28 +6,32 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use super::Conversation;
-use crate::agent::cancel::CancelScope;
-use crate::agent::steering::Steering;
+use crate::agent::cancel::{CancelScope, LiveTasks};
+use crate::agent::run::RunShared;
 use crate::domain::event::{Fact, Level, Origin};
 use crate::domain::ids::TaskId;
 use crate::domain::report::{By, Ending};
+use crate::journal::hub::Place;
 
 /// How long a cancel waits for its event to be taken before it acts all the same.
 const TELL_FIRST: Duration = Duration::from_millis(50);
 /// How a run ends that a person cancels.
 const CANCELLED: Ending = Ending::Cancelled(By::User);
 
+/// What is cancelled.
+enum Whom<'a> {
+    /// A live task, by a person.
+    Task(&'a LiveTasks, TaskId),
+    /// A run.
+    Run(&'a RunShared, By),
+}
+
 impl Conversation {
     pub(super) async fn cancel_task(&mut self, task: TaskId) {
         match self.host.live.get(task) {
             Some(scope) if scope.ending().is_none() => {
-                // A task that waits for its start has no run yet that could be named.
-                let (run, target) = match self.host.live.run(task) {
-                    Some(run) => (Some(Arc::clone(&run)), run.contract.run().to_string()),
-                    None => (None, task.to_string()),
-                };
-                let steering = run.as_ref().map(|run| &*run.steering);
-                self.cancel(&scope, steering, target, CANCELLED, By::User).await;
+                let whom = Whom::Task(&self.host.live, task);
+                self.cancel(&scope, CANCELLED, whom).await;
             }
             Some(_) => {}
             None => {
@@ -51,10 +55,9 @@ impl Conversation {
         if running.scope.ending().is_some() {
             return;
         }
-        let (scope, target) = (running.scope.clone(), running.id.to_string());
-        let shared = Arc::clone(&running.shared);
+        let (scope, shared) = (running.scope.clone(), Arc::clone(&running.shared));
         let unsent = self.typed.drain().len();
-        self.cancel(&scope, Some(&shared.steering), target, CANCELLED, By::User).await;
+        self.cancel(&scope, CANCELLED, Whom::Run(&shared, By::User)).await;
         if unsent > 0 {
             let text = match unsent {
                 1 => "stopped; the message that waited was not sent".to_owned(),
@@ -65,25 +68,9 @@ impl Conversation {
     }
 
     /// The event comes first, so that the record reads in the right order, and not at all once the
-    /// run's end has begun; but a cancel never waits for a slow reader.
-    async fn cancel(
-        &self,
-        scope: &CancelScope,
-        run: Option<&Steering>,
-        target: String,
-        ending: Ending,
-        by: By,
-    ) {
-        let fact = Fact::CancelRequested { target, by };
-        let tell = async {
-            let place = self.host.hub.place().await;
-            let take = || place.take(&Origin::session(), fact);
-            if let Some(run) = run {
-                return run.before_its_end(take).is_ok();
-            }
-            take();
-            true
-        };
+    /// run's end has begun, as what is cancelled says; but a cancel never waits for a slow reader.
+    async fn cancel(&self, scope: &CancelScope, ending: Ending, whom: Whom<'_>) {
+        let tell = async { whom.tell(self.host.hub.place().await) };
         tokio::pin!(tell);
         match tokio::time::timeout(TELL_FIRST, &mut tell).await {
             Ok(true) => scope.fire(ending),
@@ -100,10 +87,39 @@ impl Conversation {
     pub(super) async fn end_running(&mut self, ending: Ending) {
         let Some(running) = self.running.take() else { return };
         if running.scope.ending().is_none() && !running.over.load(Ordering::Acquire) {
-            let (target, steering) = (running.id.to_string(), &running.shared.steering);
-            self.cancel(&running.scope, Some(steering), target, ending, By::Shutdown).await;
+            let whom = Whom::Run(&running.shared, By::Shutdown);
+            self.cancel(&running.scope, ending, whom).await;
         }
         // The run has told all it had to tell when its task ends; what it returns is not needed.
         drop(running.task.await);
     }
+}
+
+impl Whom<'_> {
+    /// False if its end was told. While there was no room to tell the cancel, a task may have begun
+    /// or ended: what it is now is looked up in the step in which it is told.
+    fn tell(&self, place: Place<'_>) -> bool {
+        match *self {
+            Self::Run(run, by) => tell_of_run(run, by, place),
+            Self::Task(live, task) => {
+                let tell = |run: Option<&RunShared>| match run {
+                    Some(run) => tell_of_run(run, By::User, place),
+                    None => tell_of_waiting(task, place),
+                };
+                live.while_live(task, tell).unwrap_or(false)
+            }
+        }
+    }
+}
+
+fn tell_of_run(run: &RunShared, by: By, place: Place<'_>) -> bool {
+    let fact = Fact::CancelRequested { target: run.contract.run().to_string(), by };
+    run.steering.before_its_end(|| place.take(&Origin::session(), fact)).is_ok()
+}
+
+/// A task that waits for its start has no run yet that could be named.
+fn tell_of_waiting(task: TaskId, place: Place<'_>) -> bool {
+    let fact = Fact::CancelRequested { target: task.to_string(), by: By::User };
+    place.take(&Origin::session(), fact);
+    true
 }

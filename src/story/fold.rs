@@ -3,6 +3,7 @@
 
 use serde_json::Value;
 
+use crate::domain::approval::Decider;
 use crate::domain::budget::Remaining;
 use crate::domain::event::{
     ContractView, Event, Fact, Failure, MessageFact, Origin, RunFinished, Speaker, Timestamp,
@@ -344,9 +345,10 @@ impl Story {
             return;
         }
         let mut end = node.report.as_ref().map_or_else(|| end_by_failure(failure), End::from);
-        // A no to its start is a person's, and no call of its own was denied.
-        if failure == Some(Failure::Denied) && node.verdict.is_some() {
-            end = End { code: None, by: Some(By::User), ..end };
+        // A no to its start: no call of its own was denied, and not every no is a person's.
+        if let (Some(Failure::Denied), Some(verdict)) = (failure, &node.verdict) {
+            let by = (verdict.by == Decider::User).then_some(By::User);
+            end = End { code: None, by, ..end };
         }
         self.delegations.end(id, end, at);
     }

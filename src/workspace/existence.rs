@@ -14,8 +14,10 @@ const MAX_COUNTED_BYTES: u64 = 16 * 1024 * 1024;
 /// What a cited path is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Existence {
-    /// There is nothing readable of that name.
+    /// There is nothing of that name.
     Missing,
+    /// The system does not let it be looked at; nothing is said about whether it exists.
+    Unreadable,
     /// The run may not see it; nothing is said about whether it exists.
     OutOfScope,
     /// A file.
@@ -44,14 +46,14 @@ impl Workspace {
                 Existence::OutOfScope
             }
             Err(
-                JailError::Missing(_)
+                JailError::Denied(_)
+                | JailError::Io { .. }
                 | JailError::Loop(_)
-                | JailError::NotAFolder(_)
-                | JailError::Denied(_)
-                | JailError::NameTooLong(_)
-                | JailError::Gone(_)
-                | JailError::Io { .. },
-            ) => Existence::Missing,
+                | JailError::NameTooLong(_),
+            ) => Existence::Unreadable,
+            Err(JailError::Missing(_) | JailError::NotAFolder(_) | JailError::Gone(_)) => {
+                Existence::Missing
+            }
         }
     }
 }

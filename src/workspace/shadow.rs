@@ -300,13 +300,28 @@ mod tests {
         assert_eq!(shadow.read(&sha), None);
     }
 
+    /// A change may be seen before the record has made the session's folder.
+    #[test]
+    fn the_first_copy_needs_no_folder_to_be_there() {
+        let outer = tempfile::TempDir::new().unwrap();
+        let mut shadow = Shadow::in_folder(outer.path().join("session").join("shadow"));
+        let sha = keep(&mut shadow, b"one", Reason::Bulk);
+        assert_eq!(
+            (shadow.take_failure(), shadow.read(&sha).as_deref()),
+            (None, Some(&b"one"[..]))
+        );
+    }
+
     #[test]
     fn a_place_that_cannot_be_written_is_told_once_and_not_tried_again() {
         let outer = tempfile::TempDir::new().unwrap();
-        let mut shadow = Shadow::in_folder(outer.path().join("gone").join("shadow"));
+        let taken = outer.path().join("gone");
+        std::fs::write(&taken, "no folder").unwrap();
+        let mut shadow = Shadow::in_folder(taken.join("shadow"));
         keep(&mut shadow, b"one", Reason::Bulk);
         assert!(shadow.take_failure().unwrap().contains("gone"));
-        std::fs::create_dir(outer.path().join("gone")).unwrap();
+        std::fs::remove_file(&taken).unwrap();
+        std::fs::create_dir(&taken).unwrap();
         keep(&mut shadow, b"two", Reason::Bulk);
         assert_eq!((shadow.take_failure(), shadow.take_left_out()), (None, 2));
         assert!(!outer.path().join("gone").join("shadow").exists());

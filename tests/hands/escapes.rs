@@ -329,7 +329,7 @@ fn evidence_is_looked_up_within_the_scopes() {
         (&all, "src/empty", Existence::Folder),
         (&all, ".", Existence::Folder),
         (&all, "nothing", Existence::Missing),
-        (&all, "loop-a", Existence::Missing),
+        (&all, "loop-a", Existence::Unreadable),
         (&all, "in/i.txt/x", Existence::Missing),
         (&all, "../outside/s.txt", Existence::OutOfScope),
         (&all, "/etc/passwd", Existence::OutOfScope),

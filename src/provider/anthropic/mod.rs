@@ -15,8 +15,8 @@ use futures_util::stream;
 use reqwest::header::{ACCEPT, HeaderMap, HeaderValue};
 use secrecy::{ExposeSecret, SecretString};
 
+use super::cloud::is_cloud;
 use super::http::{self, Endpoint, LazyClient, Network};
-use super::ollama::facts::is_cloud;
 use super::reading::Reading;
 use super::{
     Chunk, ChunkStream, Identity, ModelsFuture, Provider, ProviderError, Request, listing,

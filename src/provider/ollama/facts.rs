@@ -51,11 +51,6 @@ pub fn names(tags: &Value) -> Option<Vec<String>> {
     Some(models.iter().filter_map(name).collect())
 }
 
-/// True if a model of this name runs on the vendor's machines.
-pub fn is_cloud(name: &str) -> bool {
-    name.ends_with(":cloud") || name.ends_with("-cloud")
-}
-
 #[cfg(test)]
 mod tests {
     use serde_json::json;
@@ -91,6 +86,5 @@ mod tests {
             json!({"models": [{"name": "b:latest", "model": "b:latest"}, {"name": "a"}, {}]});
         assert_eq!(names(&tags), Some(vec!["b:latest".to_owned(), "a".to_owned()]));
         assert_eq!(names(&json!({"error": "no"})), None);
-        assert!(is_cloud("gpt-oss:120b-cloud") && is_cloud("x:cloud") && !is_cloud("cloudy:1b"));
     }
 }

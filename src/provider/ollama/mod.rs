@@ -15,6 +15,7 @@ use secrecy::SecretString;
 use serde_json::{Value, json};
 use tokio::sync::OnceCell;
 
+use super::cloud::is_cloud;
 use super::http::{self, Endpoint, LazyClient, Network};
 use super::reading::Reading;
 use super::{
@@ -119,7 +120,7 @@ impl Ollama {
         let headers = http::header_map(&config.headers)?;
         let endpoint = |verb: &str| Endpoint::new(&host, &["api", verb]);
         let (chat, show, tags) = (endpoint("chat")?, endpoint("show")?, endpoint("tags")?);
-        let local = chat.is_loopback() && !facts::is_cloud(&model);
+        let local = chat.is_loopback() && !is_cloud(&model);
         let assumed = Identity {
             provider: NAME.to_owned(),
             model,
@@ -166,7 +167,7 @@ pub async fn probe(host: &str, limit: Duration) -> Option<Found> {
         let (tags, show) = (client("tags")?, client("show")?);
         let headers = HeaderMap::new();
         let names = names(&tags, &headers).await.ok()?;
-        let names = names.into_iter().filter(|name| !facts::is_cloud(name)).take(PROBED_MODELS);
+        let names = names.into_iter().filter(|name| !is_cloud(name)).take(PROBED_MODELS);
         let (show, headers) = (&show, &headers);
         let asked = names.map(|name| async move {
             let facts = ask_about(show, headers, &name).await.ok()?;

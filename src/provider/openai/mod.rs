@@ -17,8 +17,8 @@ use futures_util::stream::{self, TryStreamExt};
 use reqwest::header::{ACCEPT, AUTHORIZATION, HeaderMap, HeaderName, HeaderValue};
 use secrecy::{ExposeSecret, SecretString};
 
+use super::cloud::is_cloud;
 use super::http::{self, Endpoint, LazyClient, Network};
-use super::ollama::facts::is_cloud;
 use super::{
     ChunkStream, Identity, ListedModel, ModelsFuture, Provider, ProviderError, Request, listing,
 };
