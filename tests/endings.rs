@@ -426,11 +426,13 @@ fn runs_out(what: Exhausted) -> Stage {
         Exhausted::Duration => scene(Code::Timeout).stage,
         Exhausted::TotalTurns => {
             let two = json!([task_call("c1", "alpha"), task_call("c2", "alpha too")]);
-            // One is done with three turns before the other makes its second.
-            let mut slow = step.clone();
+            // One is done with three turns before the other makes its second, and makes none but its
+            // first before both have started, in whatever order they do.
+            let (mut slow, mut first) = (step.clone(), step.clone());
             slow["delay_ms"] = json!(1_000);
+            first["delay_ms"] = json!(500);
             let children = json!([
-                { "match": "alpha too", "turns": [step, step, { "text": "A" }] },
+                { "match": "alpha too", "turns": [first, step, { "text": "A" }] },
                 { "match": "alpha", "turns": [slow], "repeat_last": true },
             ]);
             let mut both = Stage::new(&one_batch(&two, "parent done", &children));
