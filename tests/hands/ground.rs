@@ -121,14 +121,18 @@ impl Ground {
 
     /// Calls a tool with a token that fires after the call has started.
     pub fn call_and_cancel(&self, tool: &str, arguments: Value) -> ToolOutput {
-        let cancel = CancellationToken::new();
-        let context = self.context(&["."], cancel.clone());
         let tool = Arc::clone(self.toolbox.get(tool).unwrap());
         self.runtime.block_on(async {
-            let call = tokio::spawn(tool.run(arguments, context));
-            tokio::task::yield_now().await;
-            cancel.cancel();
-            call.await.unwrap()
+            loop {
+                let cancel = CancellationToken::new();
+                let context = self.context(&["."], cancel.clone());
+                let mut call = tool.run(arguments.clone(), context);
+                // One that ended within its first moment was not there to be cancelled.
+                if futures_util::poll!(&mut call).is_pending() {
+                    cancel.cancel();
+                    return call.await;
+                }
+            }
         })
     }
 
