@@ -120,7 +120,7 @@ impl Ground {
     }
 
     /// Calls a tool with a token that fires after the call has started.
-    pub fn call_and_cancel(&self, tool: &str, arguments: Value) -> ToolOutput {
+    pub fn call_and_cancel(&self, tool: &str, arguments: &Value) -> ToolOutput {
         let tool = Arc::clone(self.toolbox.get(tool).unwrap());
         self.runtime.block_on(async {
             loop {

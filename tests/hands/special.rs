@@ -142,7 +142,7 @@ fn a_cancelled_call_ends_with_that_word() {
         ("read_file", json!({"path": "1/a.txt"})),
     ];
     for (tool, arguments) in calls {
-        let output = ground.call_and_cancel(tool, arguments);
+        let output = ground.call_and_cancel(tool, &arguments);
         assert_eq!((output.ok, output.text.as_str()), (false, "cancelled"));
     }
 }
